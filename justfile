@@ -1,0 +1,44 @@
+# The project's commands. Arguments pass through: `just demo --wire stateless`, `just serve --port 9000`.
+set positional-arguments
+set shell := ["sh", "-eu", "-c"]
+
+python := ".venv/bin/python"
+
+# list the commands
+[default]
+[private]
+list:
+    @{{ just_executable() }} --list --unsorted
+
+# the demo server on http://127.0.0.1:8080/mcp
+serve *args: _venv
+    @{{ python }} -m server "$@"
+
+# the walkthrough, step by step in the terminal (alone it brings its own server)
+demo *args: _venv
+    @{{ python }} -m demo "$@"
+
+# the tests; the long ones too with `just test --run-slow`
+test *args: _venv
+    {{ python }} -m pytest "$@"
+
+# lint, format and type check
+lint: _venv
+    {{ python }} -m ruff check .
+    {{ python }} -m ruff format --check .
+    {{ python }} -m mypy
+
+# regenerate WALKTHROUGH.md from the script (`--check`: only say whether it is stale)
+readme *args: _venv
+    @{{ python }} -m demo.documents "$@"
+
+# measure: a whole run against the official SDK's client
+bench *args: _venv
+    @{{ python }} -m bench "$@"
+
+# pin the dependencies again: names, versions and hashes
+lock:
+    uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet --group dev pyproject.toml --output-file requirements.lock
+
+_venv:
+    @./run --only-venv
