@@ -18,7 +18,7 @@ serve *args: _venv
 demo *args: _venv
     @{{ python }} -m demo "$@"
 
-# the tests; the long ones too with `just test --run-slow`
+# the tests (`just test -m slow`: the long ones)
 test *args: _venv
     {{ python }} -m pytest "$@"
 

@@ -1,0 +1,1 @@
+"""The walkthrough: one script in seven scenes, a stage that plays it, and the tellers that show it."""

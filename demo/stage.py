@@ -1,0 +1,406 @@
+"""Plays a script: performs each step over real connections and yields what happens as typed events.
+
+It owns the host's state while a walk lasts (connections, cache, the watched stream) and decides nothing about how
+things look. The consumer sets the pace: nothing is sent while it does not ask for the next event.
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator, Coroutine, Sequence
+from contextlib import aclosing
+from typing import Any, Final, Literal
+
+from agent_discovery.host import (
+    AgentCache,
+    AnswerFrame,
+    CacheEvent,
+    Connection,
+    ExtensionMissing,
+    FailureFrame,
+    Frame,
+    HostError,
+    NotificationFrame,
+    RequestFrame,
+    ServerRefused,
+    Unreachable,
+    connect,
+    watch_list_changed,
+)
+from agent_discovery.wire import LIST_CHANGED
+from demo.arrows import seen
+from demo.cast import Caller
+from demo.events import (
+    CacheMoved,
+    Checked,
+    Connected,
+    Decided,
+    Event,
+    SceneDisturbed,
+    SceneEnded,
+    SceneStarted,
+    StepStarted,
+    Stopped,
+    Travelled,
+    WalkEnded,
+    WalkStarted,
+)
+from demo.faithful import as_scripted
+from demo.memory import Memory, NotReached, Trace
+from demo.scene import (
+    Check,
+    Decide,
+    Exchange,
+    Finding,
+    Hear,
+    Leave,
+    Listen,
+    Open,
+    Recall,
+    Scene,
+    Step,
+    Unlisten,
+    Wire,
+)
+from demo.script import CLOSING
+
+__all__ = ["Stage"]
+
+ATTEMPTS: Final = 8
+"""How often a scene is played while somebody else keeps changing the server's roster."""
+HEARING_SECONDS: Final = 5.0
+"""How long a change notification may take to arrive."""
+CLEANUP_SECONDS: Final = 2.0
+"""How long putting things back may take when a walk is broken off."""
+
+
+class Stage:
+    """One walk against one server.
+
+    Args:
+        url: the MCP endpoint, e.g. `http://127.0.0.1:8080/mcp`.
+        wire: which wire to speak; "auto" takes the session wire where the server has it.
+        timeout: seconds that one answer may take.
+    """
+
+    def __init__(self, url: str, *, wire: Literal["auto"] | Wire = "auto", timeout: float = 10.0) -> None:
+        self.url = url
+        self.wire: Literal["auto"] | Wire = wire
+        self.cache = AgentCache(on_event=self._cache_moved)
+        self.connections: dict[str, Connection] = {}
+        self._timeout = timeout
+        self._events: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._memory = self._new_memory()
+        self._step: tuple[str, Caller] | None = None
+        """The key and caller of the step under way; without one, what travels is nobody's business."""
+        self._owners: dict[int, str] = {}
+        """Which step sent a request, by the identity of its frame."""
+        self._watching: _Watching | None = None
+        self._stopped: Stopped | None = None
+
+    # Playing
+
+    async def play(self, scenes: Sequence[Scene]) -> AsyncGenerator[Event]:
+        """The events of these scenes, in order; `WalkEnded` comes last."""
+        yield WalkStarted(self.url, tuple(scenes))
+        held = 0
+        failed: list[Checked] = []
+        for scene in scenes:
+            async with aclosing(self.play_scene(scene)) as events:
+                async for event in events:
+                    if isinstance(event, Checked):
+                        held += event.finding.held
+                        failed += [] if event.finding.held else [event]
+                    yield event
+            if self._stopped is not None:
+                break
+        async with aclosing(self.close()) as events:
+            async for event in events:
+                yield event
+        yield WalkEnded(held, tuple(failed), self._stopped)
+
+    async def play_scene(self, scene: Scene) -> AsyncGenerator[Event]:
+        """The events of one scene. Where somebody else disturbs it, it is played again."""
+        for attempt in range(1, ATTEMPTS + 1):
+            yield SceneStarted(scene, attempt)
+            self._memory = self._new_memory()
+            try:
+                async with aclosing(self._steps(scene)) as events:
+                    async for event in events:
+                        yield event
+                findings = [(check.title, self._probe(check)) for check in self._checks(scene)]
+                reason = await self._disturbance(scene, findings) if attempt < ATTEMPTS else None
+            except GeneratorExit:
+                await self._break_off(scene)
+                raise
+            except asyncio.CancelledError:
+                await self._break_off(scene)
+                raise
+            async with aclosing(self._each(scene.cleanup)) as events:
+                async for event in events:
+                    yield event
+            if reason is None:
+                break
+            yield SceneDisturbed(scene, attempt, reason)
+            # Apart by chance, so that two walks which disturb each other do not keep doing so.
+            await asyncio.sleep(random.uniform(0.05, 0.25) * attempt)
+        for title, finding in findings:
+            yield Checked(scene, title, finding)
+        yield SceneEnded(scene, sum(f.held for _, f in findings), sum(not f.held for _, f in findings))
+        if (stopped := self._stop(scene, findings)) is not None:
+            self._stopped = stopped
+            yield stopped
+
+    async def close(self) -> AsyncGenerator[Event]:
+        """Ends the sessions that are open. The stage can be played again afterwards."""
+        leaving = [step for step in CLOSING if isinstance(step, Leave) and step.caller.user in self.connections]
+        async with aclosing(self._each(leaving)) as events:
+            async for event in events:
+                yield event
+
+    async def aclose(self) -> None:
+        """`close` for whoever does not want to see it."""
+        async with aclosing(self.close()) as events:
+            async for _ in events:
+                pass
+
+    # Steps
+
+    async def _steps(self, scene: Scene) -> AsyncGenerator[Event]:
+        opened = {step.caller.user for step in scene.steps if isinstance(step, Open)}
+        callers = {step.caller.user: step.caller for step in reversed(scene.steps) if isinstance(step, _WITH_CALLER)}
+        missing = [user for user in callers if user not in opened and user not in self.connections]
+        prelude = [Open(callers[user], f"open-{user}") for user in sorted(missing)]
+        async with aclosing(self._each([*prelude, *scene.steps])) as events:
+            async for event in events:
+                yield event
+        await self._stop_watching()
+
+    async def _each(self, steps: Sequence[Step]) -> AsyncGenerator[Event]:
+        for step in steps:
+            pause = getattr(step, "pause", isinstance(step, Open))
+            yield StepStarted(step, pause)
+            async with aclosing(self._told(self._perform(step))) as events:
+                async for event in events:
+                    yield event
+            trace = self._memory.traces.get(getattr(step, "key", ""))
+            if trace is not None and trace.error is not None and not isinstance(trace.error, ServerRefused):
+                return
+
+    async def _told(self, work: Coroutine[Any, Any, None]) -> AsyncGenerator[Event]:
+        """The events that come up while `work` is done."""
+        task = asyncio.create_task(work)
+        task.add_done_callback(lambda _: self._events.put_nowait(None))
+        try:
+            while (event := await self._events.get()) is not None:
+                yield event
+            await task
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait([task])
+                await self._events.get()
+
+    async def _perform(self, step: Step) -> None:
+        match step:
+            case Decide():
+                try:
+                    self._memory.decided[step.key] = text = step.decide(self._memory)
+                except (NotReached, HostError) as problem:
+                    text = f"cannot tell: {problem}"
+                self._events.put_nowait(Decided(step.title, text))
+            case Unlisten():
+                await self._stop_watching()
+            case _:
+                self._memory.traces[step.key] = trace = Trace()
+                caller = step.caller if isinstance(step, _WITH_CALLER) else None
+                self._step = (step.key, caller) if caller is not None else self._step
+                try:
+                    await self._travel(step)
+                except (HostError, NotReached) as problem:
+                    trace.error = problem if isinstance(problem, HostError) else None
+                finally:
+                    self._step = None
+
+    async def _travel(self, step: Open | Exchange | Recall | Listen | Hear | Leave) -> None:
+        match step:
+            case Open(caller=caller):
+                await self._open(caller)
+            case Exchange():
+                await self._exchange(step)
+            case Recall(caller=caller, name=name):
+                connection = self._memory.connection(caller)
+                await (self.cache.roster(connection) if name is None else self.cache.agent(connection, name))
+            case Listen(caller=caller):
+                self._watching = _Watching(self._memory.connection(caller), self.cache)
+                await self._watching.opened()
+            case Hear(key=key):
+                await self._hear(key)
+            case Leave(caller=caller):
+                connection = self.connections.pop(caller.user)
+                await connection.aclose()
+
+    async def _open(self, caller: Caller) -> None:
+        if (earlier := self.connections.pop(caller.user, None)) is not None:
+            await earlier.aclose()
+        connection = await connect(
+            self.url, caller.credential, wire=self.wire, timeout=self._timeout, observer=self._travelled
+        )
+        self.connections[caller.user] = connection
+        self.wire = self._memory.wire = connection.wire
+        if connection.opening is not None:
+            self._events.put_nowait(Connected(connection.wire, connection.opening))
+
+    async def _exchange(self, step: Exchange) -> None:
+        connection = self._memory.connection(step.caller)
+        params = self._memory.resolve(step.params)
+        match step:
+            case Exchange(through_cache=True, method="agents/list"):
+                await self.cache.roster(connection)
+            case Exchange(through_cache=True, method="agents/get"):
+                await self.cache.agent(connection, params["name"])
+            case _:
+                await connection.request(step.method, params)
+
+    async def _hear(self, key: str) -> None:
+        if self._watching is None:
+            raise NotReached("no stream is open to hear anything on")
+        await self._watching.changed(min(HEARING_SECONDS, self._timeout))
+        trace = self._memory.trace(key)
+        trace.notifications += self._memory.heard[:1]
+        trace.cache += self._watching.dropped
+        for frame in trace.notifications:
+            self._events.put_nowait(Travelled(frame, seen(frame)))
+        for event in trace.cache:
+            self._events.put_nowait(CacheMoved(self._watching.caller, event))
+
+    async def _stop_watching(self) -> None:
+        if (watching := self._watching) is not None:
+            self._watching = None
+            await watching.close()
+
+    # What comes in
+
+    def _travelled(self, frame: Frame) -> None:
+        if isinstance(frame, NotificationFrame) and frame.message.get("method") == LIST_CHANGED:
+            # Told when the script comes to it: on its own stream it may overtake the answer that it follows from.
+            self._memory.heard.append(frame)
+            return
+        request = frame if isinstance(frame, RequestFrame) else frame.request
+        if isinstance(frame, RequestFrame) and self._step is not None:
+            self._owners[id(frame)] = self._step[0]
+        trace = self._memory.traces.get(self._owners.get(id(request), ""))
+        if trace is None:
+            return
+        match frame:
+            case RequestFrame():
+                trace.requests.append(frame)
+            case AnswerFrame():
+                trace.answers.append(frame)
+            case NotificationFrame():
+                trace.notifications.append(frame)
+            case FailureFrame(error=error):
+                trace.error = error
+        self._events.put_nowait(Travelled(frame, seen(frame)))
+
+    def _cache_moved(self, event: CacheEvent) -> None:
+        if self._watching is not None and event.kind == "dropped" and event.what == "roster":
+            self._watching.dropped.append(event)
+        elif self._step is not None:
+            key, caller = self._step
+            self._memory.trace(key).cache.append(event)
+            self._events.put_nowait(CacheMoved(caller.name, event))
+
+    # What comes of it
+
+    def _new_memory(self) -> Memory:
+        self._owners = {}
+        wire: Wire = "session" if self.wire == "auto" else self.wire
+        return Memory(wire, self.connections, self.cache)
+
+    def _checks(self, scene: Scene) -> tuple[Check, ...]:
+        faithful = Check("What travelled is what the script says", lambda memory: as_scripted(scene, memory))
+        return (*scene.checks, faithful)
+
+    def _probe(self, check: Check) -> Finding:
+        try:
+            return check.probe(self._memory)
+        except (NotReached, HostError) as problem:
+            return Finding(False, "an answer to look at", str(problem))
+        except (TypeError, KeyError, AttributeError, ValueError) as problem:
+            # A server may answer anything at all. What a check cannot read is a failed check, not a crash.
+            return Finding(False, "an answer of the draft's shape", f"{type(problem).__name__}: {problem}")
+
+    async def _disturbance(self, scene: Scene, findings: Sequence[tuple[str, Finding]]) -> str | None:
+        if scene.disturbed is None or all(finding.held for _, finding in findings):
+            return None
+        try:
+            return await scene.disturbed(self._memory)
+        except HostError:
+            return None
+
+    def _stop(self, scene: Scene, findings: Sequence[tuple[str, Finding]]) -> Stopped | None:
+        errors = [trace.error for trace in self._memory.traces.values() if trace.error is not None]
+        if not self.connections and errors:
+            return Stopped(scene, errors[-1])
+        if lost := [error for error in errors if isinstance(error, Unreachable)]:
+            return Stopped(scene, lost[-1])
+        if scene.gate and not findings[0][1].held:
+            return Stopped(scene, ExtensionMissing(self.url))
+        return None
+
+    async def _break_off(self, scene: Scene) -> None:
+        """Puts the server back as it was, for a walk that ends in the middle of a scene."""
+        self._step = None
+        try:
+            async with asyncio.timeout(CLEANUP_SECONDS):
+                await self._stop_watching()
+                for step in scene.cleanup:
+                    await self._exchange(step)
+        except (TimeoutError, HostError, NotReached):
+            return  # the walk is over already; the next one starts by cleaning up itself
+
+
+_WITH_CALLER = (Open, Exchange, Recall, Listen, Leave)
+
+
+class _Watching:
+    """The watched stream, kept in a task of its own: it is opened in one step and closed in another."""
+
+    def __init__(self, connection: Connection, cache: AgentCache) -> None:
+        self.caller = connection.credential.label if connection.credential is not None else ""
+        self.dropped: list[CacheEvent] = []
+        self._connection = connection
+        self._cache = cache
+        self._changed = asyncio.Event()
+        self._opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._closing = asyncio.Event()
+        self._task = asyncio.create_task(self._run())
+
+    async def _run(self) -> None:
+        try:
+            async with watch_list_changed(self._connection, self._cache, on_change=self._changed.set, reconnect=False):
+                self.dropped.clear()  # what opening the stream made stale is not what a notification dropped
+                if not self._opened.done():
+                    self._opened.set_result(None)
+                await self._closing.wait()
+        except HostError as problem:
+            if not self._opened.done():
+                self._opened.set_exception(problem)
+
+    async def opened(self) -> None:
+        """Returns once the stream is open; raises what kept it from opening."""
+        await asyncio.shield(self._opened)
+
+    async def changed(self, seconds: float) -> bool:
+        """Waits for a notification, and says whether one came in time."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._changed.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def close(self) -> None:
+        self._closing.set()
+        await asyncio.wait([self._task], timeout=CLEANUP_SECONDS)
+        self._task.cancel()
