@@ -11,7 +11,6 @@ import time
 from collections.abc import Sequence
 
 import click
-
 from server.embedded import running_server
 
 _LOADED = "import demo.__main__, sys; print(*[m for m in ('mcp', 'mcp_types', 'textual') if m in sys.modules])"

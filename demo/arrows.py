@@ -161,9 +161,9 @@ def answer_label(frame: AnswerFrame) -> str:
 def seen(frame: Frame) -> Arrow:
     """The arrow that a frame is."""
     match frame:
-        case RequestFrame(message=None):
-            return Arrow("->>", f"{frame.http_method}, as {frame.caller}")
         case RequestFrame(message=message):
+            if message is None:
+                return Arrow("->>", f"{frame.http_method}, as {frame.caller}")
             return Arrow("->>", request_label(str(message.get("method")), message.get("params"), frame.caller))
         case AnswerFrame():
             return Arrow("-->>", answer_label(frame))

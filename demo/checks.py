@@ -9,7 +9,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent_discovery.host import AnswerFrame, parse_challenges, step_up_scopes
-from agent_discovery.wire import EXTENSION_ID, LIST_CHANGED, SUBSCRIPTION_ID_META_KEY, extension_settings
+from agent_discovery.wire import (
+    EXTENSION_ID,
+    LIST_CHANGED,
+    SUBSCRIPTION_ID_META_KEY,
+    AgentDetails,
+    extension_settings,
+)
 from demo.cast import ALICE, ALICE_STEPPED_UP
 from demo.memory import Memory, NotReached
 from demo.scene import Finding, Ref
@@ -163,9 +169,8 @@ def model_was_chosen(memory: Memory) -> Finding:
 
 
 def scoped_tools_were_called(memory: Memory) -> Finding:
-    connection = memory.connection(ALICE)
-    agent = memory.cache.peek_agent(connection, "pipeline-agent")
-    if agent is None:
+    agent = memory.recalled.get("recall-pipeline")
+    if not isinstance(agent, AgentDetails):
         raise NotReached("pipeline-agent was not opened")
     called = [_called(request.message) for key in ("run-list", "run-log") for request in memory.trace(key).requests]
     return _equal(sorted(str(tool.get("name")) for tool in agent.tools), sorted(called))
@@ -297,9 +302,10 @@ def retry_reached_the_server(memory: Memory) -> Finding:
 def retry_opened_deploy_agent(memory: Memory) -> Finding:
     result = memory.result("get-deploy")
     card = result.get("agent")
-    got = {"agent": card.get("name") if isinstance(card, Mapping) else card, "tools": _tool_names(result)}
-    held = got["agent"] == "deploy-agent" and "deploy_service" in got["tools"] and bool(result.get("instructions"))
-    return Finding(held, "deploy-agent with instructions and deploy_service", _words(got))
+    name = card.get("name") if isinstance(card, Mapping) else card
+    tools = _tool_names(result)
+    held = name == "deploy-agent" and "deploy_service" in tools and bool(result.get("instructions"))
+    return Finding(held, "deploy-agent with instructions and deploy_service", f"{name} with {_words(tools)}")
 
 
 def _tool_names(result: Mapping[str, Any]) -> list[str]:

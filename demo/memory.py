@@ -15,7 +15,9 @@ from agent_discovery.host import (
     HostError,
     NotificationFrame,
     RequestFrame,
+    Roster,
 )
+from agent_discovery.wire import AgentDetails
 from demo.cast import Caller
 from demo.scene import Ref, Wire
 
@@ -49,6 +51,8 @@ class Memory:
     heard: list[NotificationFrame] = field(default_factory=list)
     """Every change notification that arrived during the scene, in order."""
     decided: dict[str, str] = field(default_factory=dict)
+    recalled: dict[str, Roster | AgentDetails] = field(default_factory=dict)
+    """What the cache gave, by the key of the step that asked it."""
 
     def trace(self, key: str) -> Trace:
         """The frames of the step with this key.

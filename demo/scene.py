@@ -143,6 +143,7 @@ class Hear:
     """The notification that the last request caused arrives."""
 
     key: str
+    caller: Caller
     method: str
     pause: bool = False
 

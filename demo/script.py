@@ -6,8 +6,15 @@ Prose here is plain text, told as it stands by every teller. What a step says on
 from collections.abc import Mapping
 from typing import Any
 
-from agent_discovery.host import ModelRoutingHint, RoleTable
-from agent_discovery.wire import AGENT_NOT_FOUND, AGENTS_GET, AGENTS_LIST, INVALID_PARAMS, LIST_CHANGED
+from agent_discovery.host import RoleTable
+from agent_discovery.wire import (
+    AGENT_NOT_FOUND,
+    AGENTS_GET,
+    AGENTS_LIST,
+    INVALID_PARAMS,
+    LIST_CHANGED,
+    ModelRoutingHint,
+)
 from demo import checks
 from demo.cast import ALICE, ALICE_STEPPED_UP, BOB, Caller
 from demo.memory import Memory
@@ -113,8 +120,8 @@ SCENES: tuple[Scene, ...] = (
         "Open pipeline-agent",
         "what a host gets when it opens an agent, and that its tools are the server's own",
         "The host opens one agent and gets what it needs to run it: instructions, a hint about the kind of model, and "
-        "the definitions of its tools. They are not new tools. Each equals its entry in tools/list, for this caller, in "
-        "every field; the host asks for that list too and compares.\n\n"
+        "the definitions of its tools. They are not new tools: each equals its entry in tools/list, for this caller, "
+        "in every field. The host asks for that list too and compares.\n\n"
         "The hint is advice. The host maps the role to one of its own models.",
         (
             _get("open-pipeline", ALICE, "pipeline-agent", _DETAILS),
@@ -180,9 +187,9 @@ SCENES: tuple[Scene, ...] = (
         6,
         "Step up",
         "how a server asks for more permission, and how a host gets it and tries again",
-        "deploy-agent is listed for everyone, but opening it takes a scope that Alice's token lacks. That is no secret, "
-        "so the server says so where HTTP says such things: status 403 and a WWW-Authenticate header that names the "
-        "scope.\n\n"
+        "deploy-agent is listed for everyone, but opening it takes a scope that Alice's token lacks. That is no "
+        "secret, so the server says so where HTTP says such things: with status 403 and a WWW-Authenticate header that "
+        "names the scope.\n\n"
         "The host reads the scope, adds it to those it has, gets a token for the same user, and asks again. A refusal "
         "is never cached, so the second request reaches the server.",
         (
@@ -212,7 +219,7 @@ SCENES: tuple[Scene, ...] = (
             _list("list-before", ALICE),
             Recall("list-again", ALICE, None),
             _call("publish", ALICE, "publish_release_agent", pause=False),
-            Hear("hear-changed", LIST_CHANGED),
+            Hear("hear-changed", ALICE, LIST_CHANGED),
             _list("list-after", ALICE),
             Unlisten(),
         ),

@@ -7,7 +7,7 @@ things look. The consumer sets the pace: nothing is sent while it does not ask f
 import asyncio
 import random
 from collections.abc import AsyncGenerator, Coroutine, Sequence
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from typing import Any, Final, Literal
 
 from agent_discovery.host import (
@@ -23,6 +23,7 @@ from agent_discovery.host import (
     RequestFrame,
     ServerRefused,
     Unreachable,
+    Watch,
     connect,
     watch_list_changed,
 )
@@ -94,7 +95,10 @@ class Stage:
         """The key and caller of the step under way; without one, what travels is nobody's business."""
         self._owners: dict[int, str] = {}
         """Which step sent a request, by the identity of its frame."""
-        self._watching: _Watching | None = None
+        self._watch: Watch | None = None
+        self._watching = AsyncExitStack()
+        self._dropped: list[CacheEvent] = []
+        """What notifications made the cache drop, until the script comes to it."""
         self._stopped: Stopped | None = None
 
     # Playing
@@ -212,8 +216,7 @@ class Stage:
                 await self._stop_watching()
             case _:
                 self._memory.traces[step.key] = trace = Trace()
-                caller = step.caller if isinstance(step, _WITH_CALLER) else None
-                self._step = (step.key, caller) if caller is not None else self._step
+                self._step = (step.key, step.caller)
                 try:
                     await self._travel(step)
                 except (HostError, NotReached) as problem:
@@ -229,12 +232,14 @@ class Stage:
                 await self._exchange(step)
             case Recall(caller=caller, name=name):
                 connection = self._memory.connection(caller)
-                await (self.cache.roster(connection) if name is None else self.cache.agent(connection, name))
+                recalled = self.cache.roster(connection) if name is None else self.cache.agent(connection, name)
+                self._memory.recalled[step.key] = await recalled
             case Listen(caller=caller):
-                self._watching = _Watching(self._memory.connection(caller), self.cache)
-                await self._watching.opened()
-            case Hear(key=key):
-                await self._hear(key)
+                await self._stop_watching()
+                watching = watch_list_changed(self._memory.connection(caller), self.cache, reconnect=False)
+                self._watch = await self._watching.enter_async_context(watching)
+            case Hear(key=key, caller=caller):
+                await self._hear(key, caller)
             case Leave(caller=caller):
                 connection = self.connections.pop(caller.user)
                 await connection.aclose()
@@ -261,22 +266,24 @@ class Stage:
             case _:
                 await connection.request(step.method, params)
 
-    async def _hear(self, key: str) -> None:
-        if self._watching is None:
+    async def _hear(self, key: str, caller: Caller) -> None:
+        if self._watch is None:
             raise NotReached("no stream is open to hear anything on")
-        await self._watching.changed(min(HEARING_SECONDS, self._timeout))
-        trace = self._memory.trace(key)
-        trace.notifications += self._memory.heard[:1]
-        trace.cache += self._watching.dropped
-        for frame in trace.notifications:
-            self._events.put_nowait(Travelled(frame, seen(frame)))
-        for event in trace.cache:
-            self._events.put_nowait(CacheMoved(self._watching.caller, event))
+        try:
+            await self._watch.changed(min(HEARING_SECONDS, self._timeout))
+        finally:
+            trace = self._memory.trace(key)
+            trace.notifications += self._memory.heard[:1]
+            trace.cache += self._dropped
+            for frame in trace.notifications:
+                self._events.put_nowait(Travelled(frame, seen(frame)))
+            for event in trace.cache:
+                self._events.put_nowait(CacheMoved(caller.name, event))
 
     async def _stop_watching(self) -> None:
-        if (watching := self._watching) is not None:
-            self._watching = None
-            await watching.close()
+        self._watch = None
+        self._dropped.clear()
+        await self._watching.aclose()
 
     # What comes in
 
@@ -303,8 +310,8 @@ class Stage:
         self._events.put_nowait(Travelled(frame, seen(frame)))
 
     def _cache_moved(self, event: CacheEvent) -> None:
-        if self._watching is not None and event.kind == "dropped" and event.what == "roster":
-            self._watching.dropped.append(event)
+        if self._watch is not None and event.kind == "dropped" and event.what == "roster":
+            self._dropped.append(event)
         elif self._step is not None:
             key, caller = self._step
             self._memory.trace(key).cache.append(event)
@@ -360,47 +367,4 @@ class Stage:
             return  # the walk is over already; the next one starts by cleaning up itself
 
 
-_WITH_CALLER = (Open, Exchange, Recall, Listen, Leave)
-
-
-class _Watching:
-    """The watched stream, kept in a task of its own: it is opened in one step and closed in another."""
-
-    def __init__(self, connection: Connection, cache: AgentCache) -> None:
-        self.caller = connection.credential.label if connection.credential is not None else ""
-        self.dropped: list[CacheEvent] = []
-        self._connection = connection
-        self._cache = cache
-        self._changed = asyncio.Event()
-        self._opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._closing = asyncio.Event()
-        self._task = asyncio.create_task(self._run())
-
-    async def _run(self) -> None:
-        try:
-            async with watch_list_changed(self._connection, self._cache, on_change=self._changed.set, reconnect=False):
-                self.dropped.clear()  # what opening the stream made stale is not what a notification dropped
-                if not self._opened.done():
-                    self._opened.set_result(None)
-                await self._closing.wait()
-        except HostError as problem:
-            if not self._opened.done():
-                self._opened.set_exception(problem)
-
-    async def opened(self) -> None:
-        """Returns once the stream is open; raises what kept it from opening."""
-        await asyncio.shield(self._opened)
-
-    async def changed(self, seconds: float) -> bool:
-        """Waits for a notification, and says whether one came in time."""
-        try:
-            async with asyncio.timeout(seconds):
-                await self._changed.wait()
-        except TimeoutError:
-            return False
-        return True
-
-    async def close(self) -> None:
-        self._closing.set()
-        await asyncio.wait([self._task], timeout=CLEANUP_SECONDS)
-        self._task.cancel()
+_WITH_CALLER = (Open, Exchange, Recall, Listen, Hear, Leave)
