@@ -1,0 +1,30 @@
+"""For people who write MCP servers: publish agents from a server on the official SDK.
+
+Owns nothing; it names what the modules of this package offer.
+"""
+
+from agent_discovery.server.access import Access, Scopes, VisibilityRule, caller_scopes, everyone, holders_of
+from agent_discovery.server.agents import AgentDef
+from agent_discovery.server.cursors import InvalidCursor
+from agent_discovery.server.extension import AgentDiscovery
+from agent_discovery.server.registry import AgentRegistry
+from agent_discovery.server.stepup import StepUpEdge, StepUpRequired
+from agent_discovery.server.views import RosterView
+from agent_discovery.wire import ModelRoutingHint
+
+__all__ = [
+    "Access",
+    "AgentDef",
+    "AgentDiscovery",
+    "AgentRegistry",
+    "InvalidCursor",
+    "ModelRoutingHint",
+    "RosterView",
+    "Scopes",
+    "StepUpEdge",
+    "StepUpRequired",
+    "VisibilityRule",
+    "caller_scopes",
+    "everyone",
+    "holders_of",
+]

@@ -1,0 +1,190 @@
+"""What happens to each message on its way to the server's handlers.
+
+Owns the order of things: which method gets which treatment, and what becomes of a refusal. It leaves the treatments to
+`tools`, `changes`, `signposts` and `stepup`, and the extension's own two methods to `extension`.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.session import ServerSession
+from mcp.shared.exceptions import MCPError
+from mcp_types import ClientCapabilities
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from agent_discovery.server import signposts
+from agent_discovery.server.access import Scopes
+from agent_discovery.server.changes import Follower, OpenStreams, follow_session, serve_listen
+from agent_discovery.server.registry import AgentRegistry
+from agent_discovery.server.stepup import StepUpRequired, TrueAnswer, answer_with, at_edge
+from agent_discovery.server.tools import ToolDoor
+from agent_discovery.wire import (
+    AGENTS_GET,
+    AGENTS_LIST,
+    EXTENSION_ID,
+    INTERNAL_ERROR,
+    LISTEN,
+    LISTEN_FILTER_KEY,
+    MISSING_CLIENT_CAPABILITY,
+    extension_settings,
+)
+
+__all__ = ["AttachedContext", "DiscoveryMiddleware", "ScopesOf"]
+
+_logger = logging.getLogger(__name__)
+
+Context = ServerRequestContext[Any, Any]
+ScopesOf = Callable[[Context], Scopes]
+
+
+@dataclass(kw_only=True)
+class AttachedContext(ServerRequestContext[Any, Any]):
+    """The context of a request for one of the extension's methods, with the way on to the server's other methods.
+
+    An extension's handler is given no such way by the SDK; `agents/get` needs `tools/list` as this caller would get it.
+    """
+
+    door: ToolDoor
+    call_next: CallNext
+
+
+class DiscoveryMiddleware:
+    """The one middleware of the extension.
+
+    Args:
+        registry: the roster.
+        door: the server's tools.
+        settings: what the extension advertises.
+        scopes_of: the caller's scopes, from a request's context.
+        streams: the GET streams that are open.
+        promises_core_changes: whether the server really sends the core's change notifications to listen streams.
+    """
+
+    def __init__(
+        self,
+        registry: AgentRegistry,
+        door: ToolDoor,
+        *,
+        settings: Mapping[str, Any],
+        scopes_of: ScopesOf,
+        streams: OpenStreams,
+        promises_core_changes: bool,
+    ) -> None:
+        self._registry = registry
+        self._door = door
+        self._settings = settings
+        self._scopes_of = scopes_of
+        self._streams = streams
+        self._promises_core_changes = promises_core_changes
+        self._followed: set[object] = set()
+
+    async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Serve one message; refusals get their true HTTP status, and surprises keep their text to the log."""
+        try:
+            return await self._serve(ctx, call_next)
+        except StepUpRequired as refusal:
+            answer_with(ctx, TrueAnswer.step_up(refusal))
+            raise
+        except (MCPError, ValidationError):
+            raise
+        except Exception as error:  # the boundary to the wire, where the SDK would send the exception's own text
+            _logger.exception("serving %s raised", ctx.method)
+            raise MCPError(INTERNAL_ERROR, "Internal server error") from error
+
+    async def _serve(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        match ctx.method:
+            case "initialize":
+                # The client's declaration is in the request only: the SDK commits it after this returns.
+                declared = extension_settings((ctx.params or {}).get("capabilities")) is not None
+                return await self._introduce(ctx, await call_next(ctx), declared=declared)
+            case "server/discover":
+                return await self._introduce(ctx, await call_next(ctx), declared=_declared(ctx))
+            case "notifications/initialized":
+                await call_next(ctx)
+                await self._follow(ctx)
+                return None
+            case "tools/list":
+                return self._door.filtered(await call_next(ctx), self._scopes_of(ctx))
+            case "tools/call":
+                await self._door.admit(ctx.params, self._scopes_of(ctx))
+                return await call_next(ctx)
+            case m if m == LISTEN and _asks_for_agents(ctx) and _declared(ctx):
+                return await self._listen(ctx, call_next)
+            case m if m in (AGENTS_LIST, AGENTS_GET):
+                _require_declaration(ctx)
+                return await call_next(_attached(ctx, self._door, call_next))
+            case _:
+                return await call_next(ctx)
+
+    async def _introduce(self, ctx: Context, result: HandlerResult, *, declared: bool) -> HandlerResult:
+        """Complete the answer to `initialize` or `server/discover` for this client."""
+        if not isinstance(result, Mapping):
+            return result
+        tools = None if declared else await self._door.visible(self._scopes_of(ctx))
+        text = signposts.instructions_for(declared=declared, tools=tools, own=result.get("instructions"))
+        capabilities = dict(result.get("capabilities") or {})
+        # The SDK leaves `extensions` out of the answers of the handshake versions.
+        capabilities["extensions"] = {**(capabilities.get("extensions") or {}), EXTENSION_ID: dict(self._settings)}
+        if not self._promises_core_changes:
+            # The SDK takes a listen handler for the promise of all change notifications; ours is there for agents.
+            for name in ("tools", "prompts", "resources"):
+                if name in capabilities:
+                    unsent = {"listChanged", "subscribe"}
+                    capabilities[name] = {k: v for k, v in capabilities[name].items() if k not in unsent}
+        return {**result, "capabilities": capabilities, "instructions": text}
+
+    async def _listen(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        def serve(session: ServerSession) -> Any:
+            return call_next(replace(ctx, session=session))
+
+        return await serve_listen(ctx, self._registry, self._scopes_of(ctx), serve)
+
+    async def _follow(self, ctx: Context) -> None:
+        """Tell the session that this message completes of changes, for as long as it lives.
+
+        The SDK runs each notification in a task of its own and cancels it when the connection ends, so staying here is
+        how to live as long as the session; the SDK has no list of sessions to notify.
+        """
+        if ctx.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS or not _declared(ctx):
+            return
+        session_id = ctx.request.headers.get("mcp-session-id") if ctx.request is not None else None
+        key = session_id if session_id is not None else id(ctx.session.client_params)
+        if key in self._followed:
+            return
+        self._followed.add(key)
+        try:
+            await follow_session(ctx.session, self._registry, self._listener(ctx, session_id))
+        finally:
+            self._followed.discard(key)
+
+    def _listener(self, ctx: Context, session_id: str | None) -> Callable[[], Follower | None]:
+        if session_id is not None and at_edge(ctx):
+            return lambda: self._streams.follower(session_id)
+        # Nobody reports GET streams here (stdio, or no edge): the caller who opened the session is who listens.
+        follower = Follower(self._registry, self._scopes_of(ctx))
+        return lambda: follower
+
+
+def _attached(ctx: Context, door: ToolDoor, call_next: CallNext) -> AttachedContext:
+    values = {field.name: getattr(ctx, field.name) for field in fields(ctx)}
+    return AttachedContext(**values, door=door, call_next=call_next)
+
+
+def _declared(ctx: Context) -> bool:
+    capabilities: ClientCapabilities | None = ctx.session.client_capabilities
+    return capabilities is not None and EXTENSION_ID in (capabilities.extensions or {})
+
+
+def _require_declaration(ctx: Context) -> None:
+    if not _declared(ctx):
+        data: dict[str, Any] = {"requiredCapabilities": {"extensions": {EXTENSION_ID: {}}}}
+        raise MCPError(MISSING_CLIENT_CAPABILITY, signposts.extension_not_declared(), data)
+
+
+def _asks_for_agents(ctx: Context) -> bool:
+    wanted = (ctx.params or {}).get("notifications")
+    return isinstance(wanted, Mapping) and wanted.get(LISTEN_FILTER_KEY) is True

@@ -1,0 +1,95 @@
+"""The command line of the demo server: `python -m server`.
+
+Owns options, the line that says where the server is, and exit codes. It leaves serving to `embedded`.
+"""
+
+import errno
+import logging
+import signal
+import sys
+import threading
+from types import FrameType
+from typing import Final, cast
+
+import click
+
+from server.app import Settings
+from server.embedded import ServerFailed, running_server
+from server.wires import Wire
+
+__all__ = ["main"]
+
+_HELP: Final = {"help_option_names": ["-h", "--help"]}
+
+
+@click.command(context_settings=_HELP)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65_535), default=8080, show_default=True, help="0 takes a free one.")
+@click.option(
+    "--wire",
+    type=click.Choice(["dual", "session", "stateless"]),
+    default="dual",
+    show_default=True,
+    help="Which protocol versions to serve: those with a session, 2026-07-28, or both.",
+)
+@click.option("--ttl-ms", type=click.IntRange(0), default=60_000, show_default=True, help="How long answers are fresh.")
+@click.option("--page-size", type=click.IntRange(1), default=50, show_default=True, help="Agents on a page.")
+@click.option("--synthetic", type=click.IntRange(0, 99_999), default=0, metavar="N", help="Add N made-up agents.")
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error", "critical"]),
+    default="warning",
+    show_default=True,
+    help="The lowest level that is logged.",
+)
+def main(host: str, port: int, wire: str, ttl_ms: int, page_size: int, synthetic: int, log_level: str) -> None:
+    """Serve three agents and six tools over MCP, with the agent-discovery extension, until interrupted."""
+    settings = Settings(
+        host=host,
+        port=port,
+        wire=cast(Wire, wire),
+        ttl_ms=ttl_ms,
+        page_size=page_size,
+        synthetic=synthetic,
+        log_level=log_level,
+    )
+    logging.basicConfig(level=log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
+    try:
+        _serve(settings)
+    except OSError as error:
+        _give_up(_why_not(error, host, port))
+    except ServerFailed as error:
+        _give_up(str(error))
+
+
+def _serve(settings: Settings) -> None:
+    over = threading.Event()
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        over.set()
+
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, stop)
+    with running_server(settings) as server:
+        click.echo(f"agent-discovery demo server ready on {server.url} (stop it with Ctrl+C)")
+        sys.stdout.flush()
+        while not over.wait(1.0):
+            if server.wait(0):
+                raise ServerFailed("the demo server stopped by itself; run it with --log-level debug to see why")
+
+
+def _why_not(error: OSError, host: str, port: int) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"port {port} on {host} is taken; stop what uses it or choose another with --port (0 takes a free one)"
+    if error.errno == errno.EACCES:
+        return f"port {port} on {host} needs more rights; choose one above 1023 with --port"
+    return f"cannot listen on {host} port {port}: {error.strerror or error}; check --host and --port"
+
+
+def _give_up(text: str) -> None:
+    click.echo(f"error: {text}", err=True)
+    sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

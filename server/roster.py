@@ -1,0 +1,99 @@
+"""The demo's roster: who is in it, who sees whom, and which tools are guarded.
+
+Owns the agents of the walkthrough and the factory for their registry. It leaves the tools themselves to `tools` and the
+policies' meaning to `agent_discovery.server`.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from agent_discovery.server import Access, AgentDef, AgentRegistry, ModelRoutingHint, holders_of
+
+__all__ = ["BILLING_AGENT", "DEPLOY_AGENT", "PIPELINE_AGENT", "RELEASE_AGENT", "TOOL_NAMES", "build_registry"]
+
+TOOL_NAMES: Final = (
+    "list_failed_pipelines",
+    "get_pipeline_log",
+    "list_invoices",
+    "deploy_service",
+    "publish_release_agent",
+    "retire_release_agent",
+)
+
+_BILLING_ONLY: Final = Access(visible_to=holders_of("billing:read"))
+_DEPLOY_BY_STEP_UP: Final = Access(challenge=("ops:deploy",))
+
+PIPELINE_AGENT: Final = AgentDef(
+    name="pipeline-agent",
+    description="Finds out why a CI pipeline failed and points at the line of the log that says so.",
+    capabilities=("ci", "diagnostics"),
+    instructions=(
+        "You find out why pipelines fail. Begin with list_failed_pipelines, take an id from its answer and read that "
+        "pipeline's log with get_pipeline_log. Quote the line that explains the failure, and say what to try next. "
+        "Do not guess at a cause that the log does not show."
+    ),
+    tools=("list_failed_pipelines", "get_pipeline_log"),
+    model_routing_hint=ModelRoutingHint(role="small", vision=False),
+)
+
+BILLING_AGENT: Final = AgentDef(
+    name="billing-agent",
+    description="Answers questions about invoices: which are open, paid or overdue, and for how much.",
+    capabilities=("billing", "reporting"),
+    instructions=(
+        "You answer questions about invoices. Read them with list_invoices, name each by its id, and give amounts in "
+        "their own currency. Never add up different currencies."
+    ),
+    tools=("list_invoices",),
+    model_routing_hint=ModelRoutingHint(role="small", vision=False),
+    access=_BILLING_ONLY,
+)
+
+DEPLOY_AGENT: Final = AgentDef(
+    name="deploy-agent",
+    description="Brings a version of a service to staging or production once its pipeline is green.",
+    capabilities=("deployment", "operations"),
+    instructions=(
+        "You deploy services. Check with list_failed_pipelines first: if the service's main branch is red, stop and say
+        " "so. Deploy to staging before production, and report the deployment id that deploy_service returns."
+    ),
+    tools=("list_failed_pipelines", "deploy_service"),
+    model_routing_hint=ModelRoutingHint(role="large", vision=False),
+    access=_DEPLOY_BY_STEP_UP,
+)
+
+RELEASE_AGENT: Final = AgentDef(
+    name="release-agent",
+    description="Prepares a release: checks that nothing fails on the way and sums up what did.",
+    capabilities=("release", "planning"),
+    instructions=(
+        "You prepare releases. Use list_failed_pipelines to see what would hold a release up, read the logs of those "
+        "with get_pipeline_log, and end with a list of what has to be mended first."
+    ),
+    tools=("list_failed_pipelines", "get_pipeline_log"),
+    model_routing_hint=ModelRoutingHint(role="medium", vision=False),
+)
+
+
+def build_registry(*, ttl_ms: int = 60_000, page_size: int = 50, synthetic: int = 0) -> AgentRegistry:
+    """The registry that the demo server begins with; `synthetic` more agents follow the three, for scale."""
+    registry = AgentRegistry(
+        (PIPELINE_AGENT, BILLING_AGENT, DEPLOY_AGENT, *_synthetic_agents(synthetic)),
+        tools=TOOL_NAMES,
+        ttl_ms=ttl_ms,
+        page_size=page_size,
+    )
+    registry.guard_tool("list_invoices", _BILLING_ONLY)
+    registry.guard_tool("deploy_service", _DEPLOY_BY_STEP_UP)
+    return registry
+
+
+def _synthetic_agents(count: int) -> Iterator[AgentDef]:
+    for number in range(1, count + 1):
+        yield AgentDef(
+            name=f"synthetic-{number:05}",
+            description=f"Stands in for agent number {number} of a large roster.",
+            capabilities=("synthetic", f"shard-{number % 16:02}"),
+            instructions="You stand in for one of many. Answer from list_failed_pipelines.",
+            tools=("list_failed_pipelines",),
+        )
