@@ -54,8 +54,8 @@ DEPLOY_AGENT: Final = AgentDef(
     description="Brings a version of a service to staging or production once its pipeline is green.",
     capabilities=("deployment", "operations"),
     instructions=(
-        "You deploy services. Check with list_failed_pipelines first: if the service's main branch is red, stop and say
-        " "so. Deploy to staging before production, and report the deployment id that deploy_service returns."
+        "You deploy services. Check with list_failed_pipelines first: if main is red, stop and say so. Deploy to "
+        "staging before production, and report the deployment id that deploy_service returns."
     ),
     tools=("list_failed_pipelines", "deploy_service"),
     model_routing_hint=ModelRoutingHint(role="large", vision=False),

@@ -45,8 +45,8 @@ class Challenge:
     description: str
 
     def header(self, resource_metadata_url: str | None) -> str:
-        """The header's value. Parameters are quoted strings within RFC 6750's character set, so nothing needs
-        escaping.""" parameters = {
+        """The header's value: quoted strings within RFC 6750's character set, so that nothing needs escaping."""
+        parameters = {
             "error": self.error,
             "scope": " ".join(self.scopes),
             "error_description": self.description,
