@@ -48,6 +48,9 @@ Direction = Literal["->>", "-->>"]
 
 _ENVELOPE = ("_meta", "resultType")
 """Members of a result that belong to the wire, not to the method."""
+_LAST = ("isError", "nextCursor", "ttlMs", "cacheScope")
+_FIRST = ("agents", "agent", "instructions", "modelRoutingHint", "tools", "content", "structuredContent")
+"""How a reader wants a result's members ordered. JSON objects have no order, so a label must not depend on theirs."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,9 @@ def request_label(method: str, params: Mapping[str, Any] | None, caller: str) ->
 
 
 def _result_label(members: Iterable[str]) -> str:
-    return "{" + ", ".join(name for name in members if name not in _ENVELOPE) + "}"
+    ranks = {name: rank for rank, name in enumerate((*_FIRST, None, *_LAST))}
+    named = sorted(set(members) - set(_ENVELOPE), key=lambda name: (ranks.get(name, ranks[None]), name))
+    return "{" + ", ".join(named) + "}"
 
 
 def _opened_label(settings: object) -> str:
