@@ -14,6 +14,7 @@ from agent_discovery.host import (
     AgentCache,
     AnswerFrame,
     CacheEvent,
+    ClientInfo,
     Connection,
     ExtensionMissing,
     FailureFrame,
@@ -248,7 +249,12 @@ class Stage:
         if (earlier := self.connections.pop(caller.user, None)) is not None:
             await earlier.aclose()
         connection = await connect(
-            self.url, caller.credential, wire=self.wire, timeout=self._timeout, observer=self._travelled
+            self.url,
+            caller.credential,
+            wire=self.wire,
+            timeout=self._timeout,
+            client_info=ClientInfo("agent-discovery-walkthrough"),
+            observer=self._travelled,
         )
         self.connections[caller.user] = connection
         self.wire = self._memory.wire = connection.wire

@@ -162,7 +162,6 @@ class Terminal:
         for paragraph in text.split("\n\n"):
             self._line("")
             self._line(textwrap.fill(paragraph, width, initial_indent=indent, subsequent_indent=indent))
-        self._line("")
 
     def _line(self, text: str, style: str = "") -> None:
         self._console.print(Text(text, style=style), soft_wrap=True)

@@ -39,5 +39,6 @@ def test_the_readmes_first_code_block_holds_the_two_commands_and_nothing_else() 
 
 def test_the_readme_maps_every_room_on_its_first_screen() -> None:
     first_screen = "\n".join((ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:45])
-    for room in ("agent_discovery/server", "agent_discovery/host", "server/", "demo/", "templates/", "tests/", "WALKTHROUGH.md"):
+    rooms = ["agent_discovery/server", "agent_discovery/host", "server/", "demo/", "templates/", "tests/", "WALKTHROUGH.md"]
+    for room in rooms:
         assert room in first_screen
