@@ -18,7 +18,9 @@ _LOADED = "import demo.__main__, sys; print(*[m for m in ('mcp', 'mcp_types', 't
 
 def _seconds(command: Sequence[str]) -> float:
     started = time.perf_counter()
-    subprocess.run([sys.executable, *command], check=True, stdout=subprocess.DEVNULL, timeout=120)
+    subprocess.run(
+        [sys.executable, *command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120
+    )
     return time.perf_counter() - started
 
 

@@ -96,6 +96,7 @@ class Terminal:
                 self._end(event)
             case _:
                 pass
+        self._console.file.flush()
 
     def _scene(self, scene: Scene, attempt: int) -> None:
         self._line("")
@@ -135,7 +136,7 @@ class Terminal:
         shown = Text(textwrap.indent(text, f"{_INDENT}     "))
         if self._console.color_system is not None:
             self._json.highlight(shown)
-        self._console.print(shown, soft_wrap=True)
+        self._print(shown)
 
     def _check(self, event: Checked) -> None:
         finding = event.finding
@@ -164,7 +165,14 @@ class Terminal:
             self._line(textwrap.fill(paragraph, width, initial_indent=indent, subsequent_indent=indent))
 
     def _line(self, text: str, style: str = "") -> None:
-        self._console.print(Text(text, style=style), soft_wrap=True)
+        self._print(Text(text, style=style))
+
+    def _print(self, text: Text) -> None:
+        if self._console.color_system is None:
+            # Rich lays each line out for a terminal, which costs more than the whole walk where there is none.
+            self._console.file.write(f"{text.plain}\n")
+        else:
+            self._console.print(text, soft_wrap=True)
 
 
 def _cache_text(caller: str, event: CacheEvent) -> str:

@@ -55,9 +55,12 @@ class Channel:
     def __init__(self, url: str, http: httpx.AsyncClient | None) -> None:
         self.url = url
         self._owned = http is None
-        # One pool for all tokens; the environment must not add proxies or credentials of its own.
+        # One pool for all tokens; the environment must not add proxies or credentials of its own. Reading the
+        # certificate authorities takes longer than a whole exchange, and only https has a use for them.
         self._http = http or httpx.AsyncClient(
-            trust_env=False, limits=httpx.Limits(max_connections=100, max_keepalive_connections=20)
+            verify=url.lower().startswith("https:"),
+            trust_env=False,
+            limits=httpx.Limits(max_connections=100, max_keepalive_connections=20),
         )
         self._numbers = itertools.count(1)
         self._ids = itertools.count(1)
