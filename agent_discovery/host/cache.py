@@ -33,7 +33,7 @@ Key = tuple[str, str | None, str | None]
 
 @dataclass(frozen=True, slots=True)
 class CacheEvent:
-    """What the cache did: `what` is "roster" or an agent's name, `remaining_ms` how long the entry is, or was, fresh."""
+    """What the cache did: `what` is "roster" or an agent's name, `remaining_ms` the freshness left at that moment."""
 
     kind: EventKind
     what: str

@@ -37,7 +37,8 @@ class Flights:
             flight.task.add_done_callback(lambda task: self._landed(key, task))
         flight.waiting += 1
         try:
-            return await asyncio.shield(flight.task)
+            await asyncio.wait([flight.task])  # unlike awaiting the task, being cancelled here does not cancel it
+            return flight.task.result()
         finally:
             flight.waiting -= 1
             if not flight.waiting and not flight.task.done():
