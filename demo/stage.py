@@ -28,7 +28,7 @@ from agent_discovery.host import (
     connect,
     watch_list_changed,
 )
-from agent_discovery.wire import LIST_CHANGED
+from agent_discovery.wire import AGENTS_GET, AGENTS_LIST, LIST_CHANGED
 from demo.arrows import seen
 from demo.cast import Caller
 from demo.events import (
@@ -128,6 +128,7 @@ class Stage:
         for attempt in range(1, ATTEMPTS + 1):
             yield SceneStarted(scene, attempt)
             self._memory = self._new_memory()
+            self._forget(scene)
             try:
                 async with aclosing(self._steps(scene)) as events:
                     async for event in events:
@@ -265,9 +266,9 @@ class Stage:
         connection = self._memory.connection(step.caller)
         params = self._memory.resolve(step.params)
         match step:
-            case Exchange(through_cache=True, method="agents/list"):
+            case Exchange(through_cache=True) if step.method == AGENTS_LIST:
                 await self.cache.roster(connection)
-            case Exchange(through_cache=True, method="agents/get"):
+            case Exchange(through_cache=True) if step.method == AGENTS_GET:
                 await self.cache.agent(connection, params["name"])
             case _:
                 await connection.request(step.method, params)
@@ -290,6 +291,17 @@ class Stage:
         self._watch = None
         self._dropped.clear()
         await self._watching.aclose()
+
+    def _forget(self, scene: Scene) -> None:
+        """Lets a scene that is played again find the cache as it did the first time: without what it will ask for."""
+        for step in scene.steps:
+            if not isinstance(step, Exchange) or not step.through_cache or step.caller.user not in self.connections:
+                continue
+            connection = self._memory.connection(step.caller)
+            if step.method == AGENTS_LIST:
+                self.cache.drop_roster(connection)
+            else:
+                self.cache.drop_agent(connection, str((step.params or {})["name"]))
 
     # What comes in
 
