@@ -62,7 +62,8 @@ class Received:
 class Reply:
     """The answering end of one request."""
 
-    def __init__(self, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
         self._writer = writer
 
     async def raw(self, data: bytes, *, piece: int = 0) -> None:
@@ -105,6 +106,10 @@ class Reply:
     async def end(self) -> None:
         await self.raw(b"0\r\n\r\n")
 
+    async def until_hung_up(self) -> None:
+        """Wait until the host has closed its end."""
+        await self._reader.read()
+
     def reset(self) -> None:
         """Cut the connection without a goodbye."""
         self._writer.transport.abort()
@@ -145,7 +150,7 @@ class ScriptedServer:
         try:
             received = await _read(reader)
             self.received.append(received)
-            await self.script(received, Reply(writer))
+            await self.script(received, Reply(reader, writer))
             await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError):
             return  # the host went away, as some tests have it do
