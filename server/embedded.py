@@ -40,6 +40,7 @@ class RunningServer:
     base_url: str
     port: int
     registry: AgentRegistry
+    _server: "_Uvicorn"
     _loop: asyncio.AbstractEventLoop
     _thread: threading.Thread
 
@@ -50,6 +51,10 @@ class RunningServer:
             return function()
 
         return asyncio.run_coroutine_threadsafe(run(), self._loop).result(timeout)
+
+    def begin_shutdown(self) -> None:
+        """Begin to end the server, as leaving the block does; streams get their last words. Does not wait."""
+        self._server.should_exit = True
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the server ended by itself, `timeout` seconds at most; whether it did."""
@@ -96,7 +101,7 @@ def running_server(settings: Settings | None = None) -> Iterator[RunningServer]:
         try:
             if not _came_up(server, thread) or server.loop is None:
                 raise ServerFailed("the demo server did not start; run it with --log-level debug to see why")
-            yield RunningServer(f"{base_url}{MCP_PATH}", base_url, port, app.registry, server.loop, thread)
+            yield RunningServer(f"{base_url}{MCP_PATH}", base_url, port, app.registry, server, server.loop, thread)
         finally:
             server.should_exit = True
             thread.join(chosen.shutdown_seconds + _EXTRA_SECONDS)

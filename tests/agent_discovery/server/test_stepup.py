@@ -3,11 +3,11 @@
 import json
 from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import anyio
 import pytest
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from agent_discovery.server import StepUpEdge, StepUpRequired
 from agent_discovery.server.stepup import TrueAnswer, answer_with, at_edge
@@ -28,7 +28,7 @@ async def _run(app: Callable[[Scope, Receive, Send], Awaitable[None]], method: s
     async def receive() -> Message:
         return {"type": "http.request", "body": b"", "more_body": False}
 
-    edge = StepUpEdge(cast(ASGIApp, app), resource_metadata_url="http://host/.well-known/x")
+    edge = StepUpEdge(app, resource_metadata_url="http://host/.well-known/x")
     await edge({"type": "http", "method": method, "headers": []}, receive, send)
     return sent
 

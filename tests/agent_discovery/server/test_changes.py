@@ -1,0 +1,113 @@
+"""Change notifications without HTTP: whom they reach, and how often."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+from mcp.client.extension import ClientExtension, NotificationBinding
+from mcp.server.mcpserver import MCPServer
+from mcp_types import NotificationParams
+
+from agent_discovery.server import Access, AgentDef, AgentDiscovery, AgentRegistry, holders_of
+from agent_discovery.server.changes import ChangeFeed, Follower, OpenStreams
+from agent_discovery.wire import EXTENSION_ID, LIST_CHANGED
+
+NOBODY: frozenset[str] = frozenset()
+HIDDEN = AgentDef(name="hidden", access=Access(visible_to=holders_of("inside")))
+
+
+class _Ear(ClientExtension):
+    """A client's half of the extension that counts what it hears."""
+
+    identifier = EXTENSION_ID
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.heard = anyio.Event()
+
+    def notifications(self) -> Sequence[NotificationBinding[Any]]:
+        return (NotificationBinding(method=LIST_CHANGED, params_type=NotificationParams, handler=self._hear),)
+
+    async def _hear(self, _params: NotificationParams | None) -> None:
+        self.count += 1
+        self.heard.set()
+
+
+def _server(**options: Any) -> tuple[MCPServer[Any], AgentRegistry]:
+    discovery = AgentDiscovery(AgentRegistry(), **options)
+    server: MCPServer[Any] = MCPServer("plain", extensions=[discovery])
+    discovery.attach(server)
+    return server, discovery.registry
+
+
+async def test_a_session_without_http_hears_once_of_a_burst_that_it_can_see() -> None:
+    server, registry = _server()
+    ear = _Ear()
+    async with Client(server, mode="legacy", extensions=[ear], cache=None) as client:
+        await client.list_tools()
+        await anyio.wait_all_tasks_blocked()
+        registry.add(HIDDEN)
+        await anyio.wait_all_tasks_blocked()
+        assert ear.count == 0
+        registry.add(AgentDef(name="new"))
+        registry.add(AgentDef(name="newer"))
+        registry.remove("hidden")
+        with anyio.fail_after(5):
+            await ear.heard.wait()
+        await anyio.wait_all_tasks_blocked()
+        assert ear.count == 1
+
+
+async def test_the_scopes_of_a_session_without_http_are_those_it_opened_with() -> None:
+    server, registry = _server(scopes_of=lambda _ctx: frozenset({"inside"}))
+    ear = _Ear()
+    async with Client(server, mode="legacy", extensions=[ear], cache=None) as client:
+        await client.list_tools()
+        await anyio.wait_all_tasks_blocked()
+        registry.add(HIDDEN)
+        with anyio.fail_after(5):
+            await ear.heard.wait()
+
+
+async def test_a_session_that_ended_is_forgotten() -> None:
+    server, registry = _server()
+    async with Client(server, mode="legacy", extensions=[_Ear()], cache=None) as client:
+        await client.list_tools()
+        await anyio.wait_all_tasks_blocked()
+        assert len(registry._listeners) == 1  # nothing public counts listeners, and nobody but this test asks
+    await anyio.wait_all_tasks_blocked()
+    assert not registry._listeners
+
+
+def test_a_change_that_comes_and_goes_between_two_looks_is_none() -> None:
+    registry = AgentRegistry()
+    follower = Follower(registry, NOBODY)
+    registry.add(AgentDef(name="a"))
+    registry.remove("a")
+    assert not follower.take()
+    registry.add(AgentDef(name="a"))
+    assert follower.take()
+    assert not follower.take()
+
+
+async def test_a_change_between_two_waits_is_not_lost() -> None:
+    registry = AgentRegistry()
+    with ChangeFeed(registry) as feed:
+        registry.add(AgentDef(name="a"))
+        registry.add(AgentDef(name="b"))
+        with anyio.fail_after(5):
+            await feed.wait()
+        with pytest.raises(TimeoutError), anyio.fail_after(0):
+            await feed.wait()
+
+
+def test_a_stream_that_closes_late_does_not_close_its_successor() -> None:
+    streams = OpenStreams(AgentRegistry())
+    first = streams.opened("session", NOBODY)
+    second = streams.opened("session", NOBODY)
+    first()
+    assert streams.follower("session") is not None
+    second()
+    assert streams.follower("session") is None
