@@ -30,15 +30,15 @@ _SPELLING: Final = {
 }
 """The headers as the specifications write them; recordings hold lower-case names."""
 
-_WAIT_FOR: Final = f"""\
-wait_for() {{
+_WAIT_FOR: Final = """\
+wait_for() {
   for second in 1 2 3 4 5 6 7 8 9 10; do
-    if grep -q "$1" {STREAM_FILE}; then return 0; fi
+    if grep -q "$1" "$2"; then return 0; fi
     sleep 1
   done
   echo "No $1 within ten seconds" >&2
   return 1
-}}"""
+}"""
 
 _JUST_THE_STATUS: Final = ("-o /dev/null", r"-w 'HTTP %{http_code}\n'")
 _ONE_LINE: Final = (r"-w '\n'",)
@@ -77,7 +77,7 @@ def shell_commands(step: Step, wire: Wire, requests: Sequence[SentRequest] = ())
         case Listen(caller=caller):
             return tuple(_listening(request, caller, wire) for request in requests)
         case Hear(method=method):
-            return (f"wait_for {method}\n{_messages('tail -n 1')}",)
+            return (f"wait_for {method} {STREAM_FILE}\n{_messages('tail -n 1')}",)
         case Unlisten():
             return (f'kill "$STREAM"\nrm -f {HEADERS_FILE} {STREAM_FILE}',)
         case _:
@@ -99,10 +99,15 @@ def _opening(request: SentRequest, caller: Caller) -> str:
 
 def _listening(request: SentRequest, caller: Caller, wire: Wire) -> str:
     """Opens the stream in the background and waits until it is open: what changes earlier is not told."""
-    curl = _curl(request, caller, flags="-sSNi") + f" > {STREAM_FILE} &"
-    opened = "wait_for '^HTTP/1.1 200'" if wire == "session" else f"wait_for {LISTEN_ACKNOWLEDGED}"
-    shown = () if wire == "session" else (_messages("tail -n 1"),)
-    return "\n".join([_WAIT_FOR, f": > {STREAM_FILE}", curl, "STREAM=$!", opened, *shown])
+    if wire == "session":
+        # Nothing is said on the stream before there is news, but curl writes the headers as soon as they are there.
+        told, opened = HEADERS_FILE, f"wait_for '^HTTP/1.1 200' {HEADERS_FILE}"
+        extra, shown = [f"-D {HEADERS_FILE}"], []
+    else:
+        told, opened = STREAM_FILE, f"wait_for {LISTEN_ACKNOWLEDGED} {STREAM_FILE}"
+        extra, shown = [], [_messages("tail -n 1")]
+    curl = _curl(request, caller, flags="-sSN", extra=(*extra, f"> {STREAM_FILE} &"))
+    return "\n".join([_WAIT_FOR, f": > {told}", curl, "STREAM=$!", opened, *shown])
 
 
 def _messages(which: str) -> str:

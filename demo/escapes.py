@@ -10,7 +10,7 @@ from typing import Final
 
 __all__ = ["anchor", "cell", "code", "fenced", "in_diagram", "in_html", "prose"]
 
-_SPECIAL_IN_DIAGRAMS: Final = re.compile(r"[#;<>&%\x00-\x1f\x7f]")
+_SPECIAL_IN_DIAGRAMS: Final = re.compile(r"[#;<>&%$\x00-\x1f\x7f]")
 _SPECIAL_IN_PROSE: Final = re.compile(r"[\\`*_\[\]<>&|~#]")
 _TECHNICAL: Final = re.compile(
     r"""\b(?:
