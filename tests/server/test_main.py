@@ -108,7 +108,7 @@ def test_no_token_is_ever_logged() -> None:
     with process("--port", "0", "--log-level", "debug", "--wire", "dual") as started:
         url = _url(started)
         for wire in ("session", "stateless"):
-            with Caller(url, wire) as alice:  # type: ignore[arg-type]
+            with Caller(url, wire) as alice:
                 alice.send("agents/get", {"name": "deploy-agent"})
                 alice.send("agents/list", token="bob-billing")
                 alice.send("agents/list", token="not-a-token")

@@ -1,17 +1,18 @@
 """Change notifications without HTTP: whom they reach, and how often."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import pytest
 from mcp import Client
 from mcp.client.extension import ClientExtension, NotificationBinding
 from mcp.server.mcpserver import MCPServer
+from mcp.server.session import ServerSession
 from mcp_types import NotificationParams
 
 from agent_discovery.server import Access, AgentDef, AgentDiscovery, AgentRegistry, holders_of
-from agent_discovery.server.changes import ChangeFeed, Follower, OpenStreams
+from agent_discovery.server.changes import ChangeFeed, Follower, OpenStreams, follow_session
 from agent_discovery.wire import EXTENSION_ID, LIST_CHANGED
 
 NOBODY: frozenset[str] = frozenset()
@@ -101,6 +102,36 @@ async def test_a_change_between_two_waits_is_not_lost() -> None:
             await feed.wait()
         with pytest.raises(TimeoutError), anyio.fail_after(0):
             await feed.wait()
+
+
+class _Session:
+    """A session whose client takes notifications only if it reads."""
+
+    def __init__(self, *, reads: bool) -> None:
+        self._reads = reads
+        self.reached = anyio.Event()
+        self.count = 0
+
+    async def send_notification(self, _notification: object) -> None:
+        self.count += 1
+        self.reached.set()
+        if not self._reads:
+            await anyio.sleep_forever()
+
+
+async def test_a_session_that_does_not_read_delays_neither_a_change_nor_another_session() -> None:
+    registry = AgentRegistry()
+    deaf, reading = _Session(reads=False), _Session(reads=True)
+    async with anyio.create_task_group() as tasks:
+        for session in (deaf, reading):
+            follower = Follower(registry, NOBODY)
+            tasks.start_soon(follow_session, cast(ServerSession, session), registry, lambda one=follower: one)
+        await anyio.wait_all_tasks_blocked()
+        for number in range(3):
+            registry.add(AgentDef(name=str(number)))
+            await anyio.wait_all_tasks_blocked()
+        assert (deaf.count, reading.count) == (1, 3)
+        tasks.cancel_scope.cancel()
 
 
 def test_a_stream_that_closes_late_does_not_close_its_successor() -> None:
