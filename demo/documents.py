@@ -7,7 +7,7 @@ reported. Exit codes: 0 fresh or written, 1 stale or not to be made, 2 wrong usa
 import asyncio
 import difflib
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -98,10 +98,12 @@ def _access(sees: bool, missing: tuple[str, ...]) -> str:
 # Reading, writing, comparing
 
 
-def refresh(places: Places = PLACES, *, check: bool = False) -> int:
+def refresh(
+    places: Places = PLACES, *, check: bool = False, play: Callable[[], Mapping[Wire, Recording]] = play_both
+) -> int:
     """Plays both wires and writes the recordings and WALKTHROUGH.md; with `check` it only compares. An exit code."""
     try:
-        recordings = play_both()
+        recordings = play()
         texts = {places.recording(wire): recording.to_json() for wire, recording in recordings.items()}
         texts[places.walkthrough] = walkthrough(PLAY, recordings, roster_rows(), places.templates)
     except (UnusableWalk, UnusableRecording, jinja2.TemplateError) as problem:

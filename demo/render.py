@@ -6,7 +6,7 @@ worked out in `demo.parts`, how text is made safe for its target in `demo.escape
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -110,8 +110,13 @@ def _environment(templates: Path) -> jinja2.Environment:
         newline_sequence="\n",
     )
     for filter_ in (anchor, cell, code, fenced, in_diagram, in_html, prose):
-        environment.filters[filter_.__name__] = filter_
+        environment.filters[filter_.__name__] = _of_text(filter_)
     return environment
+
+
+def _of_text(filter_: Callable[..., str]) -> Callable[..., str]:
+    """The filter over texts only: an undefined value fails as such, with its name, before the filter sees it."""
+    return lambda value, *arguments: filter_(str(value), *arguments)
 
 
 # The script as data
