@@ -21,6 +21,7 @@ from agent_discovery.host import (
     Frame,
     HostError,
     NotificationFrame,
+    Observer,
     RequestFrame,
     ServerRefused,
     Unreachable,
@@ -82,14 +83,23 @@ class Stage:
         url: the MCP endpoint, e.g. `http://127.0.0.1:8080/mcp`.
         wire: which wire to speak; "auto" takes the session wire where the server has it.
         timeout: seconds that one answer may take.
+        observer: called with every frame of every connection, also with those that belong to no step.
     """
 
-    def __init__(self, url: str, *, wire: Literal["auto"] | Wire = "auto", timeout: float = 10.0) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        wire: Literal["auto"] | Wire = "auto",
+        timeout: float = 10.0,
+        observer: Observer | None = None,
+    ) -> None:
         self.url = url
         self.wire: Literal["auto"] | Wire = wire
         self.cache = AgentCache(on_event=self._cache_moved)
         self.connections: dict[str, Connection] = {}
         self._timeout = timeout
+        self._observer = observer
         self._events: asyncio.Queue[Event | None] = asyncio.Queue()
         self._memory = self._new_memory()
         self._step: tuple[str, Caller] | None = None
@@ -101,6 +111,11 @@ class Stage:
         self._dropped: list[CacheEvent] = []
         """What notifications made the cache drop, until the script comes to it."""
         self._stopped: Stopped | None = None
+
+    @property
+    def listening(self) -> bool:
+        """Whether the stream on which changes are announced is open."""
+        return self._watch is not None
 
     # Playing
 
@@ -306,6 +321,8 @@ class Stage:
     # What comes in
 
     def _travelled(self, frame: Frame) -> None:
+        if self._observer is not None:
+            self._observer(frame)
         if isinstance(frame, NotificationFrame) and frame.message.get("method") == LIST_CHANGED:
             # Told when the script comes to it: on its own stream it may overtake the answer that it follows from.
             self._memory.heard.append(frame)
