@@ -7,7 +7,7 @@ that neither can tell a story that the run does not.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from agent_discovery.host import AnswerFrame
+from agent_discovery.host import AnswerFrame, ServerRefused
 from demo.arrows import Arrow, answer_label, request_label, scripted, seen
 from demo.memory import Memory, Trace
 from demo.scene import Answer, Exchange, Finding, Leave, Listen, Open, Result, Scene, Step
@@ -28,7 +28,8 @@ def _wrong(step: Open | Exchange | Listen | Leave, memory: Memory) -> Iterator[s
     if trace is None:
         yield f"not sent: {arrows[0].label}"
         return
-    if trace.error is not None and not trace.answers:
+    answered = isinstance(step, Exchange) and trace.answers and isinstance(trace.error, ServerRefused)
+    if trace.error is not None and not answered:
         yield f"{arrows[0].label}: {trace.error}"
         return
     if not trace.requests and not _may_come_from_cache(step):

@@ -61,7 +61,8 @@ class Memory:
             NotReached: the step was not played.
         """
         if key not in self.traces:
-            raise NotReached(f"step {key!r} was not reached")
+            errors = [trace.error for trace in self.traces.values() if trace.error is not None]
+            raise NotReached(f"step {key!r} was not reached" + (f": {errors[-1]}" if errors else ""))
         return self.traces[key]
 
     def answer(self, key: str) -> AnswerFrame:

@@ -74,6 +74,8 @@ HEARING_SECONDS: Final = 5.0
 """How long a change notification may take to arrive."""
 CLEANUP_SECONDS: Final = 2.0
 """How long putting things back may take when a walk is broken off."""
+_UNREADABLE: Final = (TypeError, LookupError, AttributeError, ValueError)
+"""A server may answer anything at all: what a check cannot read is a failed check, not a crash."""
 
 
 class Stage:
@@ -150,15 +152,12 @@ class Stage:
                         yield event
                 findings = [(check.title, self._probe(check)) for check in self._checks(scene)]
                 reason = await self._disturbance(scene, findings) if attempt < ATTEMPTS else None
-            except GeneratorExit:
+                async with aclosing(self._each(scene.cleanup)) as events:
+                    async for event in events:
+                        yield event
+            except (GeneratorExit, asyncio.CancelledError):
                 await self._break_off(scene)
                 raise
-            except asyncio.CancelledError:
-                await self._break_off(scene)
-                raise
-            async with aclosing(self._each(scene.cleanup)) as events:
-                async for event in events:
-                    yield event
             if reason is None:
                 break
             yield SceneDisturbed(scene, attempt, reason)
@@ -211,22 +210,25 @@ class Stage:
         """The events that come up while `work` is done."""
         task = asyncio.create_task(work)
         task.add_done_callback(lambda _: self._events.put_nowait(None))
+        told = False
         try:
             while (event := await self._events.get()) is not None:
                 yield event
+            told = True
             await task
         finally:
-            if not task.done():
+            if not told:
                 task.cancel()
-                await asyncio.wait([task])
-                await self._events.get()
+                # What is left to tell must not be told in the next step, or the next time this stage is played.
+                while await self._events.get() is not None:
+                    pass
 
     async def _perform(self, step: Step) -> None:
         match step:
             case Decide():
                 try:
                     self._memory.decided[step.key] = text = step.decide(self._memory)
-                except (NotReached, HostError) as problem:
+                except (NotReached, HostError, *_UNREADABLE) as problem:
                     text = f"cannot tell: {problem}"
                 self._events.put_nowait(Decided(step.title, text))
             case Unlisten():
@@ -368,8 +370,7 @@ class Stage:
             return check.probe(self._memory)
         except (NotReached, HostError) as problem:
             return Finding(False, "an answer to look at", str(problem))
-        except (TypeError, KeyError, AttributeError, ValueError) as problem:
-            # A server may answer anything at all. What a check cannot read is a failed check, not a crash.
+        except _UNREADABLE as problem:
             return Finding(False, "an answer of the draft's shape", f"{type(problem).__name__}: {problem}")
 
     async def _disturbance(self, scene: Scene, findings: Sequence[tuple[str, Finding]]) -> str | None:
@@ -377,8 +378,8 @@ class Stage:
             return None
         try:
             return await scene.disturbed(self._memory)
-        except HostError:
-            return None
+        except (HostError, *_UNREADABLE):
+            return None  # what cannot be read does not excuse a failed check
 
     def _stop(self, scene: Scene, findings: Sequence[tuple[str, Finding]]) -> Stopped | None:
         errors = [trace.error for trace in self._memory.traces.values() if trace.error is not None]
