@@ -1,5 +1,6 @@
 """The shell commands: their quoting, what they derive from, and that those of WALKTHROUGH.md really run."""
 
+import html
 import json
 import os
 import re
@@ -13,11 +14,13 @@ from typing import Any
 import pytest
 
 from agent_discovery.wire import LIST_CHANGED
+from demo.arrows import scripted, scripted_scene
 from demo.cast import ALICE, ALICE_STEPPED_UP, BOB, CAST
 from demo.curl import quoted, session_variable, shell_commands
 from demo.documents import PLACES
 from demo.recording import DOCUMENTED_ORIGIN, SentRequest
 from demo.scene import Challenged, Exchange, Hear, Leave, Listen, Open, Recall, Result, Unlisten, Wire
+from demo.script import CLOSING, SCENES
 from server.embedded import RunningServer, running_server
 
 WIRES: tuple[Wire, ...] = ("session", "stateless")
@@ -124,30 +127,26 @@ def server() -> Iterator[RunningServer]:
         yield running
 
 
-def blocks(wire: Wire) -> list[tuple[str, str]]:
-    """The fenced blocks of the scenes on one wire: language and text, in order, read off the Markdown alone."""
+def lines(wire: Wire) -> list[str]:
+    """The lines of the scenes on one wire, in order, read off the Markdown alone."""
     scenes = PLACES.walkthrough.read_text(encoding="utf-8").split("\n## 1. ")[1].split("\n## Run it")[0]
-    found: list[tuple[str, str]] = []
-    depth, folded, language = 0, 0, None
+    found: list[str] = []
+    depth, folded = 0, 0
     for line in scenes.splitlines():
-        if language is not None:
-            if line == "```":
-                language = None
-            elif bool(folded) == (wire == "stateless"):
-                found[-1] = (found[-1][0], found[-1][1] + line + "\n")
-        elif match := re.fullmatch(r"```(\w+)", line):
-            language = match[1]
-            if bool(folded) == (wire == "stateless"):
-                found.append((language, ""))
-        elif line == "<details>":
-            depth += 1
-        elif line == "</details>":
-            folded = 0 if depth == folded else folded
-            depth -= 1
-        elif line == "<summary>The same on the stateless wire</summary>":
+        depth += (line == "<details>") - (line == "</details>")
+        if line == "<summary>The same on the stateless wire</summary>":
             folded = depth
+        elif depth < folded:
+            folded = 0
+        if bool(folded) == (wire == "stateless"):
+            found.append(line)
     assert depth == 0
     return found
+
+
+def blocks(wire: Wire) -> list[tuple[str, str]]:
+    """The fenced blocks of the scenes on one wire: language and text."""
+    return re.findall(r"^```(\w+)\n(.*?\n)```$", "\n".join(lines(wire)), re.MULTILINE | re.DOTALL)
 
 
 def documented(wire: Wire) -> list[tuple[str, str, Any]]:
@@ -220,3 +219,18 @@ def test_every_command_that_asks_for_an_answer_has_one_documented() -> None:
             silent = "%{http_code}" in command or command.startswith("kill") or "GET" in command
             listens = wire == "session" and "STREAM=" in command
             assert (body is None) == (silent or listens), command
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_the_documented_calls_and_answers_are_the_diagrams_arrows(wire: Wire) -> None:
+    told = [arrow for scene in SCENES for arrow in scripted_scene(scene, wire)]
+    told += [arrow for step in CLOSING for arrow in scripted(step, wire)]
+    text = html.unescape("\n".join(lines(wire)))
+
+    calls = re.findall(r"^\*\*`(.*)`\*\*$", text, re.MULTILINE)
+    answers = re.findall(r"^(?:<summary>)?Answer: (?:`|<code>)(.*?)(?:`|</code></summary>)$", text, re.MULTILINE)
+
+    assert calls == [arrow.label for arrow in told if arrow.direction == "->>"]
+    # Of a stream that opens and is acknowledged, the document shows the acknowledgement.
+    opening = "HTTP 200, a stream opens" if wire == "stateless" else ""
+    assert answers == [arrow.label for arrow in told if arrow.direction == "-->>" and arrow.label != opening]
