@@ -12,12 +12,12 @@ from typing import Final, Literal
 from rich.cells import cell_len, chop_cells
 from rich.console import Console
 
-from agent_discovery.host import AnswerFrame, FailureFrame, Frame, NotificationFrame, RequestFrame
+from agent_discovery.host import Frame, RequestFrame
 from demo.events import CacheMoved, Connected, Decided, Event, SceneDisturbed, Stopped, Travelled
 from demo.plain import printable
 from demo.terminal import Terminal
 
-__all__ = ["Drawing", "LifelineRow", "draw", "rows_of", "told"]
+__all__ = ["Drawing", "LifelineRow", "draw", "folded", "request_of", "rows_of", "told"]
 
 RowKind = Literal["there", "back", "note"]
 
@@ -39,13 +39,7 @@ class LifelineRow:
     @property
     def request(self) -> RequestFrame | None:
         """The request that this arrow is, or that it answers."""
-        match self.frame:
-            case RequestFrame():
-                return self.frame
-            case AnswerFrame() | NotificationFrame() | FailureFrame():
-                return self.frame.request
-            case _:
-                return None
+        return None if self.frame is None else request_of(self.frame)
 
 
 @dataclass(frozen=True)
@@ -58,6 +52,11 @@ class Drawing:
     def line_of(self, row: int) -> int:
         """The last line of a row: the one with the arrow; 0 where the row is not drawn."""
         return max((line for line, owner in enumerate(self.rows) if owner == row), default=0)
+
+
+def request_of(frame: Frame) -> RequestFrame:
+    """The request that a frame is, or that it came for."""
+    return frame if isinstance(frame, RequestFrame) else frame.request
 
 
 def told(event: Event) -> str:
