@@ -18,6 +18,10 @@ serve *args: _venv
 demo *args: _venv
     @{{ python }} -m demo "$@"
 
+# the walkthrough as a program that fills the terminal, to walk and to explore (`--explore`)
+tui *args: _venv
+    @{{ python }} -m demo --tui "$@"
+
 # the tests (`just test -m slow`: the long ones)
 test *args: _venv
     {{ python }} -m pytest "$@"

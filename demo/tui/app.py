@@ -24,6 +24,7 @@ from demo.plain import printable
 from demo.scene import Scene, Wire
 from demo.script import SCENES
 from demo.tui.base import TuiScreen
+from demo.tui.keymap import read_keymap
 from demo.tui.palette import ActionCommands
 from demo.tui.places import new_file, state_directory, write_private
 from demo.tui.presence import Presence
@@ -117,11 +118,18 @@ class WalkthroughApp(App[int]):
     # Beginning and end
 
     def on_mount(self) -> None:
+        self._use_own_keys()
         self.switch_mode("explore" if self.settings.explore else "walk")
         if self.url is None:
             self.call_after_refresh(self._start_server)
         else:
             self._server_known.set()
+
+    def _use_own_keys(self) -> None:
+        keymap, problem = read_keymap()
+        self.set_keymap(keymap)
+        if problem is not None:
+            self.say(problem, severity="warning")
 
     async def server_url(self) -> str:
         """Where the server is, as soon as that is known. For workers: it may take a second."""
