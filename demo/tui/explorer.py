@@ -241,7 +241,9 @@ class Explorer:
             raise
 
     async def _heard(self, caller: Caller) -> None:
-        self._tell(Heard(caller, tuple(self._drops)))
+        dropped = tuple(self._drops)
+        self._drops.clear()
+        self._tell(Heard(caller, dropped))
         await self.read_roster(caller)
         if self.wire == "session":
             # One stream speaks for all tokens of a session.
@@ -288,11 +290,18 @@ class Explorer:
         return Outcome(question, caller, wire or self.wire, caught.request, caught.answer, result, error)
 
     def _cache_moved(self, event: CacheEvent) -> None:
-        if event.kind == "dropped":
-            # A notification is told in the turn of the loop in which it made the cache drop what it drops.
-            self._drops.append(event)
-            asyncio.get_running_loop().call_soon(self._drops.clear)
-        self._tell(CacheTold(event))
+        if event.kind != "dropped":
+            self._tell(CacheTold(event))
+            return
+        # A notification is told of in the very turn of the loop in which it makes the cache drop something; what is
+        # left after that turn was dropped for another reason.
+        self._drops.append(event)
+        asyncio.get_running_loop().call_soon(self._tell_drops)
+
+    def _tell_drops(self) -> None:
+        for event in self._drops:
+            self._tell(CacheTold(event))
+        self._drops.clear()
 
     def _lock(self, key: object) -> asyncio.Lock:
         return self._opening.setdefault(key, asyncio.Lock())

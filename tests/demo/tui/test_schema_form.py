@@ -158,26 +158,8 @@ def test_a_tool_without_arguments_has_no_fields() -> None:
 
 WORDS = st.sampled_from(
     [
-        "type",
-        "properties",
-        "required",
-        "enum",
-        "const",
-        "anyOf",
-        "oneOf",
-        "allOf",
-        "items",
-        "$ref",
-        "$defs",
-        "default",
-        "minimum",
-        "multipleOf",
-        "pattern",
-        "minLength",
-        "maxItems",
-        "title",
-        "description",
-        "prefixItems",
+        *("type", "properties", "required", "enum", "const", "anyOf", "oneOf", "allOf", "items", "$ref", "$defs"),
+        *("default", "minimum", "multipleOf", "pattern", "minLength", "maxItems", "title", "description"),
     ]
 )
 JSON = st.recursive(
