@@ -1,19 +1,26 @@
 """Change notifications without HTTP: whom they reach, and how often."""
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any, cast
 
 import anyio
 import pytest
-from mcp import Client
+from mcp import Client, MCPError
 from mcp.client.extension import ClientExtension, NotificationBinding
 from mcp.server.mcpserver import MCPServer
 from mcp.server.session import ServerSession
-from mcp_types import NotificationParams
+from mcp_types import (
+    Notification,
+    NotificationParams,
+    SubscriptionFilter,
+    SubscriptionsAcknowledgedNotification,
+    SubscriptionsAcknowledgedNotificationParams,
+)
 
 from agent_discovery.server import Access, AgentDef, AgentDiscovery, AgentRegistry, holders_of
-from agent_discovery.server.changes import ChangeFeed, Follower, OpenStreams, follow_session
-from agent_discovery.wire import EXTENSION_ID, LIST_CHANGED
+from agent_discovery.server.changes import ChangeFeed, Follower, OpenStreams, follow_session, serve_listen
+from agent_discovery.wire import EXTENSION_ID, LIST_CHANGED, SUBSCRIPTION_ID_META_KEY
 
 NOBODY: frozenset[str] = frozenset()
 HIDDEN = AgentDef(name="hidden", access=Access(visible_to=holders_of("inside")))
@@ -132,6 +139,51 @@ async def test_a_session_that_does_not_read_delays_neither_a_change_nor_another_
             await anyio.wait_all_tasks_blocked()
         assert (deaf.count, reading.count) == (1, 3)
         tasks.cancel_scope.cancel()
+
+
+async def test_a_change_during_the_acknowledgement_comes_after_it_and_is_not_lost() -> None:
+    registry = AgentRegistry()
+    frames: list[dict[str, Any]] = []
+    told = anyio.Event()
+
+    class Reader:
+        async def send_notification(self, notification: Notification[Any, Any], related_request_id: object) -> None:
+            assert related_request_id == "sub"
+            await anyio.wait_all_tasks_blocked()
+            frames.append(notification.model_dump(by_alias=True, exclude_none=True))
+            if frames[-1]["method"] == LIST_CHANGED:
+                told.set()
+
+    async def serve(session: ServerSession) -> None:
+        registry.add(AgentDef(name="early"))
+        await anyio.wait_all_tasks_blocked()
+        params = SubscriptionsAcknowledgedNotificationParams(
+            notifications=SubscriptionFilter(tools_list_changed=True), _meta={SUBSCRIPTION_ID_META_KEY: "sub"}
+        )
+        await session.send_notification(SubscriptionsAcknowledgedNotification(params=params), "sub")
+        with anyio.fail_after(5):
+            await told.wait()
+
+    ctx: Any = SimpleNamespace(session=Reader(), request_id="sub")
+    await serve_listen(ctx, registry, NOBODY, serve)
+    stamp = {"_meta": {SUBSCRIPTION_ID_META_KEY: "sub"}}
+    assert frames == [
+        {
+            "method": "notifications/subscriptions/acknowledged",
+            "params": {**stamp, "notifications": {"toolsListChanged": True, "agentsListChanged": True}},
+        },
+        {"method": LIST_CHANGED, "params": stamp},
+    ]
+    assert not registry._listeners  # as above
+
+
+async def test_a_refused_listen_request_fails_with_its_own_error() -> None:
+    async def serve(_session: ServerSession) -> None:
+        raise MCPError(-32603, "Subscription limit reached")
+
+    ctx: Any = SimpleNamespace(session=None, request_id="sub")
+    with pytest.raises(MCPError, match="limit"):
+        await serve_listen(ctx, AgentRegistry(), NOBODY, serve)
 
 
 def test_a_stream_that_closes_late_does_not_close_its_successor() -> None:
