@@ -71,8 +71,7 @@ class Diagram(LinesView):
             self._shown = tuple(rows)
             self._draw()
 
-    def on_resize(self, event: Resize) -> None:
-        super().on_resize(event)
+    def on_resize(self, _: Resize) -> None:
         self._draw()
 
     def on_click(self, event: Click) -> None:

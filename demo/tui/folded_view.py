@@ -30,8 +30,7 @@ class FoldedView(LinesView):
             self._texts = tuple(texts)
             self._fold()
 
-    def on_resize(self, event: Resize) -> None:
-        super().on_resize(event)
+    def on_resize(self, _: Resize) -> None:
         self._fold()
 
     def _fold(self) -> None:

@@ -71,6 +71,8 @@ class HostPanel(Vertical):
 def gather(player: Player) -> HostState:
     """The host's state now; who acts is read off what the reader sees."""
     stage = player.stage
+    if stage is None:
+        return HostState(None, (), (), None)
     opened = (
         f"{user}: {connection.wire} wire, protocol {printable(connection.opening.protocol_version)}"
         for user, connection in stage.connections.items()

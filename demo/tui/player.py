@@ -114,7 +114,8 @@ class Player:
 
     Args:
         scenes: the scenes, in order; at least one.
-        stage_factory: makes a stage with nothing open yet; called anew when the server was lost.
+        stage_factory: makes a stage with nothing open yet; called when something is first played, and anew when the
+            server was lost.
         tell: called synchronously after each event was recorded.
     """
 
@@ -129,7 +130,8 @@ class Player:
             raise ValueError("Player: scenes must name at least one scene, got (); pass demo.script.SCENES")
         self.runs = [SceneRun(scene) for scene in scenes]
         self._make_stage = stage_factory
-        self.stage = stage_factory()
+        self.stage: Stage | None = None
+        """The stage that is played on; None before anything was played."""
         self._index = 0
         self._tell = tell
         self._live: SceneRun | None = None
@@ -225,12 +227,15 @@ class Player:
         with suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_SECONDS), self._turn:
                 await self._leave()
-                await self.stage.aclose()
+                if self.stage is not None:
+                    await self.stage.aclose()
 
     async def _start(self, run: SceneRun) -> None:
         await self._leave()
         if run.lost_session:
             await self._renew()
+        if self.stage is None:
+            self.stage = self._make_stage()
         run.begin()
         self._live = run
         self._events = self.stage.play_scene(run.scene)
@@ -275,10 +280,11 @@ class Player:
             await events.aclose()
 
     async def _renew(self) -> None:
-        old, self.stage = self.stage, self._make_stage()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(CLOSE_SECONDS):
-                await old.aclose()
+        old, self.stage = self.stage, None
+        if old is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    await old.aclose()
 
 
 def _performed(beat: Sequence[Event]) -> bool:

@@ -185,6 +185,7 @@ async def test_a_server_that_is_not_there_stops_the_scene_and_is_found_after_it_
 async def test_a_session_that_the_server_forgot_is_replaced_when_the_scene_is_replayed(demo_server: str) -> None:
     walk = Walk(demo_server, "session")
     await walk.to_the_end_of_the_scene()
+    assert walk.player.stage is not None
     connection = walk.player.stage.connections["alice"]
     await connection._say_goodbye()  # the server forgets it, and the stage does not know
     await walk.player.next()

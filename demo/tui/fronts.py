@@ -1,0 +1,87 @@
+"""A screen of panels: all at once where there is room, one in front with tabs where there is not.
+
+It owns which panel is in front and how a reader goes from one to the other. How much room is enough is in `base`, what
+is displayed then in the stylesheet.
+"""
+
+from typing import ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.events import DescendantFocus
+from textual.widget import Widget
+
+from demo.tui.base import TuiScreen
+from demo.tui.exchange_view import ExchangeView
+from demo.tui.panel_tabs import PanelTabs
+from demo.tui.traffic import TrafficPanel
+
+__all__ = ["FrontScreen"]
+
+
+class FrontScreen(TuiScreen):
+    """A screen whose panels have the ids in `PANELS` and the class "panel"; the one in front has "-front" too."""
+
+    PANELS: ClassVar[dict[str, str]] = {}
+    """The panels' ids and names, in the order of the tabs."""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("full_stop", "panel(1)", "Panel", id="panels.next", key_display=".", tooltip="Go to the next panel"),
+        Binding(
+            "comma", "panel(-1)", "Panel before", id="panels.previous", show=False, tooltip="Go to the panel before"
+        ),
+    ]
+
+    front = ""
+    """The id of the panel in front."""
+
+    def bring_up(self, panel: str) -> None:
+        """Put this panel in front and go to it."""
+        self._put_in_front(panel)
+        widget = self.query_one(f"#{panel}")
+        if widget.has_focus_within:
+            return
+        match widget:
+            case TrafficPanel():
+                widget.list.focus()
+            case ExchangeView():
+                widget.focus()
+            case _:
+                target = next(
+                    (child for child in widget.walk_children(Widget, with_self=True) if child.can_focus), None
+                )
+                if target is not None:
+                    target.focus()
+
+    def bring_into_view(self, panel: Widget) -> None:
+        if panel.id in self.PANELS:
+            self._put_in_front(panel.id)
+
+    def action_panel(self, by: int) -> None:
+        """Go to the next panel, or to the one before; after the last one comes the first."""
+        panels = list(self.PANELS)
+        self.bring_up(panels[(panels.index(self.front) + by) % len(panels)] if self.front in panels else panels[0])
+
+    def action_log(self) -> None:
+        """Show the exchange log, or what was there before it."""
+        self.bring_up("diagram" if self.front == "log" else "log")
+
+    @on(PanelTabs.Chosen)
+    def _tab_chosen(self, event: PanelTabs.Chosen) -> None:
+        self.bring_up(event.key)
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        """Whichever way the focus came to a panel, that panel is in front."""
+        for node in event.widget.ancestors_with_self:
+            if isinstance(node, Widget) and node.id in self.PANELS:
+                self._put_in_front(node.id)
+                return
+
+    def _put_in_front(self, panel: str) -> None:
+        if panel == self.front:
+            return
+        self.front = panel
+        self.query_one(PanelTabs).front = panel
+        for widget in self.query(".panel"):
+            widget.set_class(widget.id == panel, "-front")
+        if panel in ("log", "diagram"):
+            self.set_class(panel == "log", "-log")
