@@ -130,7 +130,7 @@ class LinesView(ScrollView, can_focus=True):
         self._search_again()
         self.scroll_to(0, 0, animate=False, immediate=True)
         if self.follow_end:
-            self.scroll_end(animate=False, immediate=True, x_axis=False)
+            self.scroll_end(animate=False, immediate=True, force=True, x_axis=False)
 
     def append_lines(self, lines: Iterable[str]) -> None:
         """Add lines at the end; the view goes along where it `follow_end`s and was at the end."""
@@ -140,7 +140,7 @@ class LinesView(ScrollView, can_focus=True):
         if self.searched:
             self._search_again()
         if self.follow_end and at_end:
-            self.scroll_end(animate=False, immediate=True, x_axis=False)
+            self.scroll_end(animate=False, immediate=True, force=True, x_axis=False)
 
     def scroll_to_line(self, line: int) -> None:
         """Bring this line into view, without moving where it is in view already."""
