@@ -187,15 +187,20 @@ async def test_a_public_entry_is_shared_between_tokens_of_one_url_only(cache: Ag
     assert cache.peek_roster(elsewhere) is None
 
 
-async def test_a_private_answer_takes_the_place_of_a_public_one(
-    cache: AgentCache, server: Server, clock: Clock
-) -> None:
-    server.pages = [page("a", scope="public", ttl=10_000)]
-    await cache.roster(server.connection(ALICE))
-    clock.advance(10)
-    server.pages = [page("a")]
-    await cache.roster(server.connection(ALICE))
-    assert cache.peek_roster(server.connection(BOB)) is None
+async def test_a_private_answer_takes_the_place_of_a_public_one(cache: AgentCache, server: Server) -> None:
+    server.hold()
+    server.pages = [page("a", scope="public")]
+    asking = [asyncio.create_task(cache.roster(server.connection(ALICE)))]
+    with anyio.fail_after(BOUND):
+        await server.reached.wait()
+        server.pages = [page("a", scope="private")]
+        asking.append(asyncio.create_task(cache.roster(server.connection(BOB))))
+        await asyncio.sleep(0)
+        server.gate.set()
+        scopes = [roster.cache_scope for roster in await asyncio.gather(*asking)]
+    assert scopes == ["public", "private"]
+    assert cache.peek_roster(server.connection(BOB)) is not None
+    assert cache.peek_roster(server.connection(ALICE)) is None
 
 
 @pytest.mark.parametrize("ttl", [0, -1, None, "60000", 1.5, True, [], {}])

@@ -87,6 +87,14 @@ async def test_meta_of_the_callers_own_is_kept_and_the_callers_params_are_not_wr
     assert scripted.received[0].message["params"]["_meta"]["progressToken"] == 7
 
 
+async def test_a_tool_name_that_a_header_cannot_carry_travels_encoded(scripted: ScriptedServer) -> None:
+    scripted.script = discovering
+    connection = host(scripted)
+    await connection.request("tools/call", {"name": "é"})
+    await connection.aclose()
+    assert scripted.received[0].headers["mcp-name"] == "=?base64?w6k=?="
+
+
 @pytest.mark.parametrize(
     ("value", "encoded"),
     [

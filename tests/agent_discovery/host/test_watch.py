@@ -143,6 +143,19 @@ async def test_a_stream_that_lasted_starts_the_tries_anew(
     assert pauses.taken == [0.1] * 3
 
 
+async def test_a_stream_that_brought_a_change_starts_the_tries_anew(
+    connection: FakeConnection, cache: AgentCache
+) -> None:
+    for _ in range(3):
+        stream = connection.next_stream()
+        stream.put_nowait(CHANGED)
+        stream.put_nowait(None)
+    connection.next_stream()
+    async with watch_list_changed(connection, cache, sleep=Pauses(), tries=1) as watch:
+        await watch.until(lambda seen: seen.openings == 4, BOUND)
+        assert (watch.count, watch.error) == (3, None)
+
+
 async def test_without_reconnecting_the_end_of_the_stream_is_the_end(
     connection: FakeConnection, cache: AgentCache
 ) -> None:
