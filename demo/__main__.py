@@ -5,13 +5,16 @@ failed, 2 wrong usage, 3 the server cannot be reached or does not offer the exte
 """
 
 import asyncio
+import io
+import math
 import os
 import re
+import signal
 import socket
 import sys
 import tomllib
-from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
@@ -28,6 +31,10 @@ from demo.terminal import Terminal
 ROOT: Final = Path(__file__).resolve().parent.parent
 DEFAULT_URL: Final = "http://127.0.0.1:8080/mcp"
 HELD, FAILED, USAGE, NO_SERVER, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+class _NoServer(Exception):
+    """There is no server to walk through; the text says what to do."""
 
 
 class _SceneRange(click.ParamType[tuple[Scene, ...]]):
@@ -49,9 +56,21 @@ class _SceneRange(click.ParamType[tuple[Scene, ...]]):
 def _url(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
     if value is None:
         return None
-    parts = urlsplit(value)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(value)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and value.isprintable()
+    except ValueError:  # a bracket without its pair, a port that is none
+        usable = False
+    if not usable:
         raise click.BadParameter(f"{value!r} is no web address: give it as {DEFAULT_URL}")
+    if parts.username is not None:
+        raise click.BadParameter("the address must not hold a user name or password: the walkthrough has its tokens")
+    return value
+
+
+def _seconds(_: click.Context, __: click.Parameter, value: float) -> float:
+    if not math.isfinite(value):
+        raise click.BadParameter(f"{value} is no number of seconds: give e.g. 10")
     return value
 
 
@@ -79,6 +98,8 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     is_flag=True,
     help="No pauses. The default where there is no terminal. Screen readers: this tells everything as plain text.",
 )
+@click.option("--tui", is_flag=True, help="Walk and explore in a program that fills the terminal.")
+@click.option("--explore", is_flag=True, help="As --tui, beginning with the explorer.")
 @click.option("--scene", "scenes", type=_SceneRange(), default=None, help="Play only these scenes.")
 @click.option(
     "--timeout",
@@ -86,6 +107,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     default=10.0,
     show_default=True,
     metavar="SECONDS",
+    callback=_seconds,
     help="How long one answer may take.",
 )
 @click.option(
@@ -93,7 +115,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     type=click.Choice(["auto", "always", "never"]),
     default="auto",
     show_default=True,
-    help="NO_COLOR is heeded too.",
+    help="auto: where there is a terminal, and NO_COLOR is not set.",
 )
 @click.option(
     "--doc", type=click.Choice(["md", "mermaid", "json"]), help="Print the script as a document; plays nothing."
@@ -109,6 +131,8 @@ def main(
     url: str | None,
     wire: Literal["auto", "session", "stateless"],
     non_interactive: bool,
+    tui: bool,
+    explore: bool,
     scenes: tuple[Scene, ...] | None,
     timeout: float,
     color: str,
@@ -127,19 +151,48 @@ def main(
         from demo.documents import write_or_check  # documents need Jinja, playing does not
 
         sys.exit(write_or_check(doc, wire="session" if wire == "auto" else wire, out=out, check=check))
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a server may send what this terminal cannot show
     console = _console(color)
+    if (tui or explore) and not non_interactive:
+        _tui(url, wire, timeout, scenes, explore, color)
     interactive = not non_interactive and sys.stdin.isatty() and sys.stdout.isatty()
     try:
-        with _server(url, console) as chosen:
+        with _ending_on_signals(), _server(url, console) as chosen:
             stage = Stage(chosen, wire=wire, timeout=timeout)
             sys.exit(_walk(stage, scenes or SCENES, Terminal(console), interactive))
     except KeyboardInterrupt:
         _say(console, "Interrupted.")
         sys.exit(INTERRUPTED)
+    except _NoServer as problem:
+        _say(console, f"error: {problem}")
+        sys.exit(NO_SERVER)
     except BrokenPipeError:
         # Whoever read the output has left; nothing more can be said there, not even by the interpreter at its exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(FAILED)
+
+
+def _tui(
+    url: str | None,
+    wire: Literal["auto", "session", "stateless"],
+    timeout: float,
+    scenes: tuple[Scene, ...] | None,
+    explore: bool,
+    color: str,
+) -> None:
+    """Runs the program that fills the terminal and exits. Where it cannot run, says so in one line and returns."""
+    from demo.tui.fit import why_not
+
+    if (reason := why_not()) is not None:
+        click.echo(reason, err=True)
+        return
+    if color == "never":
+        os.environ["NO_COLOR"] = "1"
+    from demo.tui.run import run_tui  # Textual is loaded only when it is asked for
+
+    own_server = url is None and not _somebody_listens(DEFAULT_URL)
+    sys.exit(run_tui(url or DEFAULT_URL, wire, timeout, scenes or SCENES, explore, own_server))
 
 
 def _walk(stage: Stage, scenes: Sequence[Scene], terminal: Terminal, interactive: bool) -> int:
@@ -182,11 +235,31 @@ def _is_pause(event: Event) -> bool:
 def _may_go_on() -> bool:
     """Waits for a key. Enter, space or any other key goes on; q ends the walk; Ctrl-C interrupts it."""
     click.echo("   [Enter next, q quit] ", nl=False)
-    key = click.getchar()
-    click.echo("\r" + " " * 24 + "\r", nl=False)
-    if key in ("\x03", "\x04"):
-        raise KeyboardInterrupt
-    return key not in ("q", "Q")
+    try:
+        key = click.getchar()
+    except EOFError:  # Ctrl-D
+        return False
+    finally:
+        click.echo("\r" + " " * 24 + "\r", nl=False)
+    return key not in ("q", "Q", "")  # empty: whoever had the terminal has left
+
+
+@contextmanager
+def _ending_on_signals() -> Iterator[None]:
+    """While the block runs, SIGTERM and SIGHUP end the walk as Ctrl-C does: the server is put back as it was."""
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield  # a job in the background, deaf to Ctrl-C: whoever started it so has ways of their own
+        return
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    replaced = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    for number in replaced:
+        # Through SIGINT, as asyncio has its own way to end what is under way on that one.
+        signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        for number in replaced:
+            signal.signal(number, signal.SIG_DFL)
 
 
 @contextmanager
@@ -198,9 +271,13 @@ def _server(url: str | None, console: Console) -> Iterator[str]:
         yield DEFAULT_URL
     else:
         _say(console, f"Nobody answers at {DEFAULT_URL}: starting a demo server for this walk.")
-        from server.embedded import running_server  # costs a second, and is not needed where a server is up
+        from server.embedded import ServerFailed, running_server  # costs a second; not needed where a server is up
 
-        with running_server() as running:
+        with ExitStack() as stack:
+            try:
+                running = stack.enter_context(running_server())
+            except (OSError, ServerFailed) as problem:
+                raise _NoServer(f"no demo server could be started ({problem}); name a running one with --url") from None
             yield running.url
 
 
@@ -214,10 +291,12 @@ def _somebody_listens(url: str) -> bool:
 
 
 def _console(color: str) -> Console:
+    # "standard" has the colors that are used here; "auto" finds none where TERM is "dumb" or there is no terminal.
+    systems: Mapping[str, Literal["auto", "standard"] | None] = {"auto": "auto", "always": "standard", "never": None}
     return Console(
         force_terminal=True if color == "always" else None,
-        no_color=True if color == "never" else None,
-        color_system=None if color == "never" else "auto",
+        no_color={"auto": None, "always": False, "never": True}[color],
+        color_system=systems[color],
         highlight=False,
         markup=False,
         emoji=False,

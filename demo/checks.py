@@ -74,10 +74,12 @@ def _names(memory: Memory, key: str) -> list[str]:
 
 
 def _settings(memory: Memory) -> Mapping[str, Any] | None:
-    answers = memory.trace("open-alice").answers
-    if not answers:
+    # A host that leaves the choice of the wire open may have been refused on the other wire before.
+    results = [(answer.message or {}).get("result") for answer in memory.trace("open-alice").answers]
+    opened = [result for result in results if result is not None]
+    if not opened:
         raise NotReached("the server did not answer the opening request")
-    return extension_settings(((answers[0].message or {}).get("result") or {}).get("capabilities"))
+    return extension_settings(opened[0].get("capabilities"))
 
 
 def extension_is_advertised(memory: Memory) -> Finding:

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-__all__ = ["json_lines", "printable"]
+__all__ = ["json_lines", "one_line", "printable"]
 
 
 def printable(text: str) -> str:
@@ -14,6 +14,15 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def one_line(text: str, limit: int | None = None) -> str:
+    """`printable`, with line breaks written out too, so that no text can pass itself off as the next line.
+
+    What is longer than `limit` characters is cut.
+    """
+    shown = printable(text).replace("\n", "\\n")
+    return shown if limit is None or len(shown) <= limit else shown[: limit - 3] + "..."
 
 
 def json_lines(value: Any) -> str:

@@ -15,11 +15,18 @@ from rich.text import Text
 from agent_discovery.host import (
     AnswerFrame,
     CacheEvent,
+    ExtensionMissing,
     FailureFrame,
     Frame,
+    HostError,
+    NotAuthenticated,
     NotificationFrame,
     RequestFrame,
+    StreamLost,
+    TimedOut,
+    UnsupportedProtocolVersion,
 )
+from agent_discovery.wire import EXTENSION_ID
 from demo.events import (
     CacheMoved,
     Checked,
@@ -29,12 +36,11 @@ from demo.events import (
     SceneDisturbed,
     SceneEnded,
     SceneStarted,
-    Stopped,
     Travelled,
     WalkEnded,
     WalkStarted,
 )
-from demo.plain import json_lines, printable
+from demo.plain import json_lines, one_line, printable
 from demo.scene import Scene
 from demo.script import INTRODUCTION, TITLE
 
@@ -67,10 +73,10 @@ class Terminal:
             case WalkStarted(url=url):
                 self._line(TITLE, style="bold")
                 self._paragraphs(INTRODUCTION, indent="")
-                self._line(f"Server: {printable(url)}")
+                self._line(f"Server: {url}")
             case Connected(wire=wire, opening=opening):
                 self._line(
-                    f"{_INDENT}connected on the {wire} wire, protocol {printable(opening.protocol_version)}",
+                    f"{_INDENT}connected on the {wire} wire, protocol {opening.protocol_version}",
                     style="dim",
                 )
             case SceneStarted(scene=scene, attempt=attempt):
@@ -80,18 +86,16 @@ class Terminal:
             case CacheMoved(caller=caller, event=moved):
                 self._line(f"{_INDENT}     {_cache_text(caller, moved)}", style="cyan")
             case Decided(title=title, text=text):
-                self._line(f"{_INDENT}     {title}: {printable(text)}", style="cyan")
+                self._line(f"{_INDENT}     {title}: {text}", style="cyan")
             case Checked():
                 self._check(event)
             case SceneDisturbed(reason=reason):
                 self._line(
-                    f"{_INDENT}somebody else is at work here: {printable(reason)}. The scene starts again.",
+                    f"{_INDENT}somebody else is at work here: {reason}. The scene starts again.",
                     style="yellow",
                 )
             case SceneEnded():
                 pass
-            case Stopped(error=error):
-                self._line(f"The walkthrough stops here: {printable(str(error))}", style="bold red")
             case WalkEnded():
                 self._end(event)
             case _:
@@ -108,26 +112,26 @@ class Terminal:
         self._line("")
         match frame:
             case RequestFrame():
-                self._line(_INDENT + printable(label), style="bold green")
+                self._line(_INDENT + label, style="bold green")
                 self._line(f"{_INDENT}     {frame.http_method} {urlsplit(frame.url).path}")
                 self._headers(frame.headers)
                 self._body(frame.message)
             case AnswerFrame():
-                self._line(_INDENT + printable(label), style="bold magenta")
+                self._line(_INDENT + label, style="bold magenta")
                 self._line(f"{_INDENT}     HTTP {frame.status} after {frame.elapsed_ms:.0f} ms")
                 self._headers(frame.headers)
                 self._body(frame.body if frame.message is None else frame.message)
             case NotificationFrame():
-                self._line(_INDENT + printable(label), style="bold magenta")
+                self._line(_INDENT + label, style="bold magenta")
                 self._body(frame.message)
             case FailureFrame(error=error):
-                self._line(_INDENT + printable(label), style="bold red")
-                self._line(f"{_INDENT}     {printable(str(error))}")
+                self._line(_INDENT + label, style="bold red")
+                self._line(f"{_INDENT}     {error}")
 
     def _headers(self, headers: Mapping[str, str]) -> None:
         for name, value in headers.items():
             if name in _TOLD_HEADERS:
-                self._line(f"{_INDENT}     {name}: {printable(value)}", style="dim")
+                self._line(f"{_INDENT}     {name}: {value}", style="dim")
 
     def _body(self, body: Any) -> None:
         if body is None:
@@ -143,29 +147,32 @@ class Terminal:
         self._line("")
         mark, style = ("held  ", "bold green") if finding.held else ("FAILED", "bold red")
         self._line(f"{_INDENT}{mark} {event.title}", style=style)
-        self._line(f"{_INDENT}       expected {printable(finding.expected)}")
-        self._line(f"{_INDENT}       got      {printable(finding.got)}")
+        self._line(f"{_INDENT}       expected {finding.expected}")
+        self._line(f"{_INDENT}       got      {finding.got}")
 
     def _end(self, event: WalkEnded) -> None:
         self._line("")
         for failed in event.failed:
             self._line(
                 f"Failed in scene {failed.scene.number} ({failed.scene.title}): {failed.title}: "
-                f"expected {printable(failed.finding.expected)}, got {printable(failed.finding.got)}",
+                f"expected {one_line(failed.finding.expected, 300)}, got {one_line(failed.finding.got, 300)}",
                 style="bold red",
             )
         total = event.held + len(event.failed)
         style = "bold green" if not event.failed and event.stopped is None else "bold red"
         self._line(f"{event.held} of {total} checks held.", style=style)
+        if event.stopped is not None:
+            scene, why = event.stopped.scene, one_line(_why(event.stopped.error), 600)
+            self._line(f"The walkthrough stops in scene {scene.number} ({scene.title}): {why}", style="bold red")
 
     def _paragraphs(self, text: str, indent: str) -> None:
         width = min(self._console.width, 100)
         for paragraph in text.split("\n\n"):
             self._line("")
-            self._line(textwrap.fill(paragraph, width, initial_indent=indent, subsequent_indent=indent))
+            self._print(Text(textwrap.fill(paragraph, width, initial_indent=indent, subsequent_indent=indent)))
 
     def _line(self, text: str, style: str = "") -> None:
-        self._print(Text(text, style=style))
+        self._print(Text(one_line(text), style=style))
 
     def _print(self, text: Text) -> None:
         if self._console.color_system is None:
@@ -175,7 +182,24 @@ class Terminal:
             self._console.print(text, soft_wrap=True)
 
 
+def _why(error: HostError) -> str:
+    """The error, with its next move in the words of this command line where the library's are those of an API."""
+    match error:
+        case ExtensionMissing(server=server):
+            return f"{server} does not advertise {EXTENSION_ID}; give a server that does, e.g. python -m server"
+        case TimedOut(method=method, seconds=seconds):
+            return f"no answer to {method} within {seconds:g} s; check the address, or allow more time with --timeout"
+        case UnsupportedProtocolVersion(message=message):
+            return f"the server refused: {message}; choose the wire that it speaks, or --wire auto"
+        case NotAuthenticated(message=message):
+            return f"the server refused the walkthrough's token: {message}; give a demo server, e.g. python -m server"
+        case StreamLost(detail=detail):
+            return f"the connection broke: {detail}; check that the server runs, then start the walk again"
+        case _:
+            return str(error)
+
+
 def _cache_text(caller: str, event: CacheEvent) -> str:
     left = f", {event.remaining_ms / 1000:.0f} s of its time left" if event.remaining_ms else ""
-    because = f" ({printable(event.reason)})" if event.reason else ""
-    return f"{caller}'s cache: {printable(event.what)} {event.kind.replace('_', ' ')}{left}{because}"
+    because = f" ({event.reason})" if event.reason else ""
+    return f"{caller}'s cache: {event.what} {event.kind.replace('_', ' ')}{left}{because}"
