@@ -13,8 +13,8 @@ from rich.cells import cell_len, chop_cells
 from rich.console import Console
 
 from agent_discovery.host import Frame, RequestFrame
-from demo.events import CacheMoved, Connected, Decided, Event, SceneDisturbed, Stopped, Travelled
-from demo.plain import printable
+from demo.events import CacheMoved, Connected, Decided, Event, SceneDisturbed, Stopped, Travelled, WalkEnded
+from demo.plain import one_line
 from demo.terminal import Terminal
 
 __all__ = ["Drawing", "LifelineRow", "draw", "folded", "request_of", "rows_of", "told"]
@@ -73,9 +73,11 @@ def rows_of(events: Iterable[Event]) -> list[LifelineRow]:
         match event:
             case Travelled(frame=frame, arrow=arrow):
                 kind: RowKind = "there" if arrow.direction == "->>" else "back"
-                rows.append(LifelineRow(kind, _one_line(printable(arrow.label)), frame))
-            case Connected() | CacheMoved() | Decided() | SceneDisturbed() | Stopped():
-                rows.append(LifelineRow("note", _one_line(told(event))))
+                rows.append(LifelineRow(kind, one_line(arrow.label), frame))
+            case Connected() | CacheMoved() | Decided() | SceneDisturbed():
+                rows.append(LifelineRow("note", one_line(told(event))))
+            case Stopped():
+                rows.append(LifelineRow("note", one_line(told(WalkEnded(0, (), event)).rpartition("\n")[2])))
             case _:
                 pass
     return rows
@@ -130,7 +132,3 @@ def folded(text: str, width: int) -> list[str]:
                 lines.append(line)
                 line = part
     return [*lines, line]
-
-
-def _one_line(text: str) -> str:
-    return text.replace("\n", "\\n")

@@ -157,6 +157,11 @@ class WalkScreen(FrontScreen):
         """Whether something is being played."""
         return self._walking
 
+    @property
+    def at_rest(self) -> bool:
+        """Whether nothing is under way, and everything that happened is shown."""
+        return not self._walking and not self._news
+
     def _walk(self, work: Callable[[], Awaitable[None]], wanted: int) -> None:
         if self._walking and work == self._play and self.player.live is self.player.current:
             self._wanted = wanted
@@ -173,7 +178,7 @@ class WalkScreen(FrontScreen):
             self._follow = True
             outcome = await self.player.next()
             self._changed()
-            if outcome is Outcome.TURNED:
+            if outcome is Outcome.TURNED and not self._wanted:
                 self._turned()
             if outcome is Outcome.OVER:
                 self._wanted = 0
