@@ -20,7 +20,7 @@ __all__ = ["ActingPanel", "caller_text"]
 def caller_text(caller: Caller, *, acting: bool, show_token: bool, stream: str) -> str:
     """Two lines on a caller: who with which scopes, and the token."""
     number = CAST.index(caller) + 1
-    token = caller.token if show_token else "*** (v shows it)"
+    token = caller.token if show_token else "***"
     heard = f", {stream}" if stream else ""
     return f"{'▶' if acting else ' '} {number} {caller.name}: {' '.join(caller.scopes)}\n    token {token}{heard}"
 

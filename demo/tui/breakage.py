@@ -4,7 +4,6 @@ from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
@@ -39,16 +38,12 @@ class BreakagePanel(Vertical):
         "Five requests that are wrong on purpose. Enter sends the marked one; the server's real answer is shown here\n"
         "in a line and in full as an exchange. i puts it right: the request is sent as it should have been."
     )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("i", "mend", "Put right", id="breakage.mend", tooltip="Send the request as it should have been"),
-    ]
 
     class Wanted(Message):
-        """Send the wrong request, or with `mend` the right one."""
+        """Send this wrong request."""
 
-        def __init__(self, broken: Break, *, mend: bool) -> None:
+        def __init__(self, broken: Break) -> None:
             self.broken = broken
-            self.mend = mend
             super().__init__()
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
@@ -79,10 +74,6 @@ class BreakagePanel(Vertical):
         """Show what came of this one."""
         self.told.set_texts(break_texts(broken, self._wire, answer, mended))
 
-    def action_mend(self) -> None:
-        """Send the request as it should have been."""
-        self.post_message(self.Wanted(self.chosen, mend=True))
-
     @on(OptionList.OptionHighlighted)
     def _marked(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()
@@ -91,4 +82,4 @@ class BreakagePanel(Vertical):
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        self.post_message(self.Wanted(BREAKS[event.option_index], mend=False))
+        self.post_message(self.Wanted(BREAKS[event.option_index]))

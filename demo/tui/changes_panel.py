@@ -1,6 +1,6 @@
 """What happens unasked: streams, notifications, what the cache dropped for them, how the rosters changed."""
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from agent_discovery.host import CacheEvent
 from agent_discovery.wire import LIST_CHANGED
@@ -9,6 +9,10 @@ from demo.tui.lines_view import LinesView
 from demo.tui.outcomes import CacheTold, ExplorerEvent, Heard, RosterRead, StreamMoved
 
 __all__ = ["ChangesPanel", "change_lines"]
+
+
+_MOST: Final = 4_000
+"""Lines that are kept; beyond them the older half goes."""
 
 
 def change_lines(event: ExplorerEvent) -> list[str]:
@@ -48,4 +52,6 @@ class ChangesPanel(LinesView):
 
     def add(self, event: ExplorerEvent) -> None:
         """Add an event at the end."""
+        if len(self.lines) > _MOST:
+            self.set_lines(self.lines[-_MOST // 2 :])
         self.append_lines(change_lines(event))

@@ -208,6 +208,12 @@ class Explorer:
             return await self.open_agent(str(question.params["name"]), step.after)
         return await self.ask(question, step.after)
 
+    def forget_roster(self, caller: Caller) -> None:
+        """Have the caller's roster asked for anew next time."""
+        connection = self._connections.get((self.wire, caller.user))
+        if connection is not None:
+            self.cache.drop_roster(connection.as_token(caller.credential))
+
     def remaining(self, caller: Caller, name: str | None = None) -> float | None:
         """Seconds for which the caller's roster, or that agent, stays fresh; None where it is not kept."""
         connection = self._connections.get((self.wire, caller.user))

@@ -32,11 +32,11 @@ class RosterColumn:
 
     @property
     def heading(self) -> str:
-        """Who, how many, and how fresh."""
+        """Who and how many, then how fresh."""
         if self.roster is None:
-            return f"{self.caller.name}: not read yet"
+            return f"{self.caller.name}\nnot read yet"
         fresh = "not cached" if self.fresh is None else f"fresh for {self.fresh:.0f} s"
-        return f"{self.caller.name}: {len(self.roster.agents)}, {fresh}"
+        return f"{self.caller.name}: {len(self.roster.agents)}\n{fresh}"
 
 
 def roster_rows(mine: Roster | None, other: Roster | None) -> list[tuple[str, str]]:
@@ -89,8 +89,8 @@ class RostersPanel(Vertical):
             self.name = name
             super().__init__()
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
         self._columns: tuple[RosterColumn, ...] = ()
 
     def compose(self) -> ComposeResult:
