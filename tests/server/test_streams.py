@@ -116,6 +116,20 @@ async def test_who_hears_on_a_session_is_the_token_on_its_stream(server: Running
                 await stream.next()
 
 
+def test_a_session_that_says_initialized_often_is_followed_once(server: RunningServer) -> None:
+    def listeners() -> int:
+        return server.call(lambda: len(server.registry._listeners))  # nothing public counts them
+
+    with Caller(server.url, "session") as alice:
+        alice.call("agents/list")
+        before = listeners()
+        initialized = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+        for _ in range(3):
+            assert alice.http.post(alice.url, json=initialized, headers=alice.headers("x")).status_code == 202
+        alice.call("agents/list")
+        assert listeners() == before
+
+
 @pytest.mark.parametrize("wanted", [False, None, 1, "true", [True]])
 async def test_a_listen_stream_that_did_not_ask_gets_none(server: RunningServer, wanted: Any) -> None:
     with Caller(server.url, "stateless") as alice:
