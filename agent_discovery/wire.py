@@ -129,6 +129,10 @@ class AgentDetails(_Shape):
     ttl_ms: int
     cache_scope: CacheScope
 
+    def to_wire(self) -> dict[str, Any]:
+        """The JSON object that travels. Tools go as they came: a `null` inside a schema means something."""
+        return {**super().to_wire(), "tools": [dict(tool) for tool in self.tools]}
+
 
 def extension_settings(capabilities: object) -> Mapping[str, Any] | None:
     """What a peer declared for this extension inside its `capabilities` object.
