@@ -29,9 +29,9 @@ class ActingPanel(Vertical):
     """The callers, the acting one marked; Enter or the number acts as another."""
 
     HELP: ClassVar[str] = (
-        "Who asks the server: 1, 2 and 3 (or Enter on a line) act as Alice, Alice stepped up, or Bob. Each has\n"
-        "a token with scopes; v shows the tokens. Alice and Alice stepped up are one user: on the session wire they share a\n"
-        "session. 'hears' says that a stream is open on which changes of the roster are told."
+        "Who asks the server: 1, 2 and 3 (or Enter on a line) act as Alice, Alice stepped up, or Bob. Each has a\n"
+        "token with scopes; v shows the tokens. Alice and Alice stepped up are one user: on the session wire they\n"
+        "share a session. 'hears changes' says that a stream is open on which changes of the roster are told."
     )
 
     class Chosen(Message):

@@ -19,7 +19,8 @@ from agent_discovery.wire import (
 )
 from demo.cast import ALICE, ALICE_STEPPED_UP, BOB, Caller
 from demo.scene import Wire
-from demo.tui.explorer import CLIENT, Caught, Explorer
+from demo.tui.caught import Caught
+from demo.tui.explorer import CLIENT, Explorer
 from demo.tui.outcomes import Outcome, Question
 from demo.tui.raw_request import send_raw
 

@@ -57,9 +57,9 @@ class ExploreScreen(AskingScreen):
     }
     HELP: ClassVar[str] = (
         "Exploring. 1, 2, 3 act as Alice, Alice stepped up, Bob; Enter in a roster opens an agent; its tools are\n"
-        "called under Tools; u steps up after a 403; p publishes and r retires release-agent; e goes over to the other\n"
-        "wire, b sends the last request on both; under Break five things can be broken, i puts them right. Comma and full\n"
-        "stop go through the panels, escape breaks off a call that hangs, x goes back to the walk."
+        "called under Tools; u steps up after a 403; p publishes and r retires release-agent; e goes over to the\n"
+        "other wire, b sends the last request on both; under Break five things can be broken, i puts them right.\n"
+        "Comma and full stop go through the panels, escape breaks off a call that hangs, x goes back to the walk."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("1", "act_as(0)", "Alice", id="explore.alice", show=False, tooltip="Act as Alice"),
@@ -161,7 +161,6 @@ class ExploreScreen(AskingScreen):
     def action_stop(self) -> None:
         """Leave a field; else break off what hangs."""
         if isinstance(self.focused, Input):
-            self.bring_up(self.front)
             self.query_one("#tools-list").focus()
         else:
             self.stop()
@@ -280,6 +279,9 @@ class ExploreScreen(AskingScreen):
         if panel in _CENTRE:
             for name in _CENTRE:
                 self.query_one(f"#{name}").set_class(name == panel, "-latest")
+        # Two exchanges side by side need the room of the one in full.
+        both = self.query_one("#wires").has_class("-latest") and panel != "exchange"
+        self.set_class(both, "-both-wires")
 
     def _act_as(self, caller: Caller) -> None:
         self.act_as(caller)

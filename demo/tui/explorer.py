@@ -11,14 +11,11 @@ from typing import Any, Final, Literal
 
 from agent_discovery.host import (
     AgentCache,
-    AnswerFrame,
     CacheEvent,
     ClientInfo,
     Connection,
-    Frame,
     HostError,
     Observer,
-    RequestFrame,
     Roster,
     SessionEnded,
     Watch,
@@ -28,6 +25,7 @@ from agent_discovery.host import (
 from agent_discovery.wire import AGENTS_GET, AGENTS_LIST
 from demo.cast import ALICE, CAST, Caller
 from demo.scene import Wire
+from demo.tui.caught import Caught
 from demo.tui.outcomes import (
     CacheTold,
     Difference,
@@ -40,7 +38,7 @@ from demo.tui.outcomes import (
     StreamMoved,
 )
 
-__all__ = ["CLIENT", "PUBLISH", "RETIRE", "Caught", "Explorer", "no_one"]
+__all__ = ["CLIENT", "PUBLISH", "RETIRE", "Explorer", "no_one"]
 
 CLIENT: Final = ClientInfo("agent-discovery-explorer")
 PUBLISH: Final = Question("tools/call", {"name": "publish_release_agent", "arguments": {}})
@@ -315,20 +313,3 @@ class Explorer:
 
 def _opened_again(openings: int) -> Callable[[Watch], bool]:
     return lambda watch: watch.connected and watch.openings > openings
-
-
-class Caught:
-    """The frames of the first request with this method and caller; others may be under way beside it."""
-
-    def __init__(self, method: str, caller: str) -> None:
-        self._wanted = (method, caller)
-        self.request: RequestFrame | None = None
-        self.answer: AnswerFrame | None = None
-
-    def __call__(self, frame: Frame) -> None:
-        """Take the frame if it is one of ours."""
-        if isinstance(frame, RequestFrame):
-            if self.request is None and ((frame.message or {}).get("method"), frame.caller) == self._wanted:
-                self.request = frame
-        elif isinstance(frame, AnswerFrame) and frame.request is self.request:
-            self.answer = frame
