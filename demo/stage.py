@@ -264,8 +264,7 @@ class Stage:
                 await connection.aclose()
 
     async def _open(self, caller: Caller) -> None:
-        if (earlier := self.connections.pop(caller.user, None)) is not None:
-            await earlier.aclose()
+        await self._end_earlier(caller)
         connection = await connect(
             self.url,
             caller.credential,
@@ -278,6 +277,15 @@ class Stage:
         self.wire = self._memory.wire = connection.wire
         if connection.opening is not None:
             self._events.put_nowait(Connected(connection.wire, connection.opening))
+
+    async def _end_earlier(self, caller: Caller) -> None:
+        """Says goodbye for a user who connects anew; the script has no such step, so none is told of it."""
+        step, self._step = self._step, None
+        try:
+            if (earlier := self.connections.pop(caller.user, None)) is not None:
+                await earlier.aclose()
+        finally:
+            self._step = step
 
     async def _exchange(self, step: Exchange) -> None:
         connection = self._memory.connection(step.caller)

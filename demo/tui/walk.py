@@ -98,6 +98,7 @@ class WalkScreen(FrontScreen):
         self.player = Player(self.program.settings.scenes, self._new_stage, tell=self._happened)
         self._news = False
         self._follow = True
+        self._told = ("", "")
         self.query_one(ExchangeView).border_title = "Exchange"
         self.query_one("#log").border_title = "Log"
         self.set_interval(1.0, self._show_host)
@@ -284,4 +285,7 @@ class WalkScreen(FrontScreen):
         shown = [event for run in self.player.runs for event in run.events]
         self.query_one(HostPanel).show(state, cost_of(shown))
         scopes = "" if state.acting is None else f"{state.acting.name} ({' '.join(state.acting.scopes)})"
-        self.tell_title(wire=self._wire() if state.connections else "", acting=scopes)
+        title = (self._wire() if state.connections else "", scopes)
+        if title != self._told:
+            self._told = title  # telling the same again would lay out the whole screen again
+            self.tell_title(wire=title[0], acting=title[1])

@@ -134,6 +134,15 @@ async def test_replaying_starts_from_the_state_that_the_scene_starts_from(walk: 
     assert sum(isinstance(event, SceneEnded) for event in walk.player.current.events) == 1
 
 
+@pytest.mark.parametrize("index", [0, 4])
+async def test_a_scene_that_connects_can_be_replayed(walk: Walk, index: int) -> None:
+    for _ in range(2):
+        walk.player.jump(index)
+        await walk.player.replay()
+        await walk.to_the_end_of_the_scene()
+        assert state(walk.player) is SceneState.HELD
+
+
 async def test_jumping_ahead_plays_the_scene_alone(walk: Walk) -> None:
     walk.player.jump(4)
     await walk.to_the_end_of_the_scene()

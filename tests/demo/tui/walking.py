@@ -32,6 +32,14 @@ class Reader:
     def run(self) -> SceneRun:
         return self.screen.player.current
 
+    def state(self) -> SceneState:
+        """The current scene's. A method, as it changes from one key to the next."""
+        return self.run.state
+
+    def shows(self, panel: str) -> bool:
+        """Whether the panel is on the screen."""
+        return bool(self.screen.query_one(f"#{panel}").display)
+
     @property
     def states(self) -> list[SceneState]:
         return [run.state for run in self.screen.player.runs]
