@@ -62,6 +62,8 @@ class TuiScreen(Screen[None]):
 
     PINNED: ClassVar[tuple[str, ...]] = ("app.quit", "app.help")
     """Ids of the bindings whose keys are always shown, in order."""
+    AUTO_FOCUS: ClassVar[str | None] = ""
+    """Screens choose what has the focus first; whatever comes first is seldom it."""
     NAME: ClassVar[str] = ""
     """What the title line calls the screen."""
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -76,7 +78,7 @@ class TuiScreen(Screen[None]):
         Binding("m", "app.toggle_mouse", "Mouse", id="app.mouse", show=False, tooltip="Mouse on or off"),
         Binding("s", "app.take_picture", "Picture", id="app.picture", show=False, tooltip="Save this screen as SVG"),
         Binding("v", "app.toggle_tokens", "Tokens", id="app.tokens", show=False, tooltip="Show or mask the tokens"),
-        Binding("ctrl+l", "redraw", "Redraw", id="app.redraw", show=False, tooltip="Draw the screen anew"),
+        Binding("ctrl+l,R", "redraw", "Redraw", id="app.redraw", show=False, tooltip="Draw the screen anew"),
         Binding("q", "app.quit", "Quit", id="app.quit", tooltip="Leave the program"),
     ]
 

@@ -65,7 +65,7 @@ def copy_text(
     """
     file, problem = _written(text, what, directory or state_directory(environ))
     command = clipboard_command(environ)
-    if command is not None and _handed_to(command, text):
+    if command is not None and _handed_to(command, text, environ):
         return CopyOutcome(what, file, command[0], True, problem)
     if terminal is not None and len(text.encode("utf-8", "replace")) <= _MOST_FOR_A_TERMINAL:
         terminal(text)
@@ -98,10 +98,11 @@ def _written(text: str, what: str, directory: Path) -> tuple[Path | None, str | 
     return path, None
 
 
-def _handed_to(command: tuple[str, ...], text: str) -> bool:
+def _handed_to(command: tuple[str, ...], text: str, environ: Mapping[str, str]) -> bool:
     try:
         done = subprocess.run(
             command,
+            executable=shutil.which(command[0], path=environ.get("PATH", "")),
             input=text.encode("utf-8", "replace"),
             # Some of them stay in the background to serve the clipboard; with a pipe they would be waited for.
             stdout=subprocess.DEVNULL,

@@ -97,6 +97,8 @@ class LinesView(ScrollView, can_focus=True):
         self.wrap = wrap
         self._rows = Rows(lines)
         self._spans: LRUCache[int, list[Span]] = LRUCache(1024)
+        self._styles: dict[str, Style] = {}
+        """What the paint under way has worked out, by component class; the pane's own style by the empty text."""
         self._hits: Sequence[Hit] = ()
         self._hits_by_line: dict[int, list[Hit]] = {}
         self._current: int | None = None
@@ -236,11 +238,16 @@ class LinesView(ScrollView, can_focus=True):
         shown = "\n".join(self._rows.lines[row.line][row.start : row.end] for row in rows)
         return printable(selection.extract(shown)), "\n"
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        # Working out a style takes longer than drawing a line with it, and one paint needs only a few of them.
+        self._styles.clear()
+        return super().render_lines(crop)
+
     def render_line(self, y: int) -> Strip:
         left, top = self.scroll_offset
         width, number = self.scrollable_content_region.width, top + y
         if number >= len(self._rows):
-            return Strip.blank(width, self.rich_style)
+            return Strip.blank(width, self._style_of())
         row = self._rows.row(number)
         start, end = row.start, row.end
         if not self.wrap and end - start > _LONG:
@@ -248,7 +255,7 @@ class LinesView(ScrollView, can_focus=True):
             start, end, left = start + left, min(end, start + left + width), 0
             row = Row(row.line, start, end)
         strip = self._strip(row, number)
-        strip = strip.crop_extend(left, left + width, self.rich_style)
+        strip = strip.crop_extend(left, left + width, self._style_of())
         return strip.apply_offsets(left, number)
 
     def _strip(self, row: Row, number: int) -> Strip:
@@ -257,7 +264,7 @@ class LinesView(ScrollView, can_focus=True):
         segments: list[Segment] = []
         cuts = sorted({0, len(text), *(at for start, end, _ in marks for at in (start, end))})
         for start, end in itertools.pairwise(cuts):
-            style = self.rich_style
+            style = self._style_of()
             for begin, finish, more in marks:
                 if begin <= start and end <= finish:
                     style += more
@@ -284,8 +291,11 @@ class LinesView(ScrollView, can_focus=True):
                 marks.append((begin, finish, self.screen.get_component_rich_style("screen--selection")))
         return marks
 
-    def _style_of(self, name: str) -> Style:
-        return self.get_component_rich_style(name, partial=True)
+    def _style_of(self, name: str = "") -> Style:
+        if (style := self._styles.get(name)) is None:
+            style = self.get_component_rich_style(name, partial=True) if name else self.rich_style
+            self._styles[name] = style
+        return style
 
     def _coloured(self, row: Row) -> list[Span]:
         line = self._rows.lines[row.line]

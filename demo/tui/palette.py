@@ -29,9 +29,9 @@ class ActionCommands(Provider):
         told: set[str] = set()
         for active in self.screen.active_bindings.values():
             binding = active.binding
-            if not active.enabled or not binding.description or (binding.id or binding.action) in told:
+            if not active.enabled or not binding.description or binding.id is None or binding.id in told:
                 continue
-            told.add(binding.id or binding.action)
+            told.add(binding.id)
             yield _text(binding), self.app.get_key_display(binding), partial(self._run, binding, active.node)
 
     async def _run(self, binding: Binding, node: DOMNode) -> bool:

@@ -55,6 +55,7 @@ class TrafficList(ScrollView, can_focus=True):
         self._records: Sequence[ExchangeRecord] = ()
         self._cursor = -1
         self._chosen: ExchangeRecord | None = None
+        self._styles: dict[str, Style] = {}
 
     @property
     def records(self) -> Sequence[ExchangeRecord]:
@@ -112,23 +113,33 @@ class TrafficList(ScrollView, can_focus=True):
         if self._cursor >= 0 and self.size.height:
             self.scroll_to_region(Region(0, self._cursor, 1, 1), animate=False, immediate=True, force=True)
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self._styles.clear()  # worked out once for each paint, as that takes longer than drawing a row
+        return super().render_lines(crop)
+
     def render_line(self, y: int) -> Strip:
         row = self.scroll_offset.y + y
         width = self.scrollable_content_region.width
         if not 0 <= row < len(self._records):
-            return Strip.blank(width, self.rich_style)
+            return Strip.blank(width, self._style_of())
         record = self._records[row]
         style = self._style(record, row)
         mark = "▶ " if row == self._cursor else "  "
         return Strip([Segment(mark + _row(record), style)]).crop_extend(0, width, style)
 
     def _style(self, record: ExchangeRecord, row: int) -> Style:
-        style = self.rich_style
+        style = self._style_of()
         if record.under_way:
-            style += self.get_component_rich_style(_DIM, partial=True)
+            style += self._style_of(_DIM)
         elif record.status is None or record.status >= 400:
-            style += self.get_component_rich_style(_FAILED, partial=True)
-        return style + self.get_component_rich_style(_CHOSEN, partial=True) if row == self._cursor else style
+            style += self._style_of(_FAILED)
+        return style + self._style_of(_CHOSEN) if row == self._cursor else style
+
+    def _style_of(self, name: str = "") -> Style:
+        if (style := self._styles.get(name)) is None:
+            style = self.get_component_rich_style(name, partial=True) if name else self.rich_style
+            self._styles[name] = style
+        return style
 
 
 class TrafficPanel(Vertical):
