@@ -53,6 +53,8 @@ class TrafficList(ScrollView, can_focus=True):
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
         self._records: Sequence[ExchangeRecord] = ()
+        self._shown = 0
+        """How many rows there were when they were last drawn; the records may be a log that grows meanwhile."""
         self._cursor = -1
         self._chosen: ExchangeRecord | None = None
         self._styles: dict[str, Style] = {}
@@ -67,8 +69,8 @@ class TrafficList(ScrollView, can_focus=True):
 
     def show(self, records: Sequence[ExchangeRecord], *, moved: bool) -> None:
         """Show these. `moved` says that rows may stand elsewhere than before, so the chosen one is looked for."""
-        newest = self._cursor < 0 or self._cursor >= len(self._records) - 1 or not self._records
-        self._records = records
+        newest = self._cursor >= self._shown - 1
+        self._records, self._shown = records, len(records)
         if newest:
             self._cursor = len(records) - 1
         elif moved:
