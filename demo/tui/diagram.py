@@ -110,11 +110,15 @@ class Diagram(LinesView):
         top = self.scroll_offset.y
         self.set_lines(self._drawing.lines, "diagram")
         self.scroll_to(0, top, animate=False, immediate=True)
+        self._scroll_to_chosen()
+        self.call_after_refresh(self._scroll_to_chosen)  # how far one can scroll is known once it is laid out
+        self._tell(None if chosen is None else self._shown[chosen].request)
+
+    def _scroll_to_chosen(self) -> None:
         if self._picked is None:
             self.scroll_end(animate=False, immediate=True, x_axis=False)
-        elif chosen is not None:
+        elif (chosen := self.chosen) is not None:
             self.scroll_to_line(self._drawing.line_of(chosen))
-        self._tell(None if chosen is None else self._shown[chosen].request)
 
     def _tell(self, request: RequestFrame | None) -> None:
         if request is not self._told:

@@ -20,7 +20,10 @@ __all__ = ["FrontScreen"]
 
 
 class FrontScreen(TuiScreen):
-    """A screen whose panels have the ids in `PANELS` and the class "panel"; the one in front has "-front" too."""
+    """A screen whose panels have the ids in `PANELS` and the class "panel"; the one in front has "-front" too.
+
+    What holds the panel in front has the class "-has-front".
+    """
 
     PANELS: ClassVar[dict[str, str]] = {}
     """The panels' ids and names, in the order of the tabs."""
@@ -81,7 +84,11 @@ class FrontScreen(TuiScreen):
             return
         self.front = panel
         self.query_one(PanelTabs).front = panel
-        for widget in self.query(".panel"):
+        panels = list(self.query(".panel"))
+        holder = next((widget.parent for widget in panels if widget.id == panel), None)
+        for widget in panels:
             widget.set_class(widget.id == panel, "-front")
+            if isinstance(widget.parent, Widget):
+                widget.parent.set_class(widget.parent is holder, "-has-front")
         if panel in ("log", "diagram"):
             self.set_class(panel == "log", "-log")

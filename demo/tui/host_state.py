@@ -62,9 +62,12 @@ class HostPanel(Vertical):
     def on_mount(self) -> None:
         self.border_title = "Host"
 
-    def show(self, state: HostState, cost: Cost | None) -> None:
+    def show(self, state: HostState) -> None:
         """Show this state."""
         self.query_one(FoldedView).set_texts(state_texts(state))
+
+    def show_cost(self, cost: Cost | None) -> None:
+        """Show what a model would have been given."""
         self.query_one(ContextMeter).cost = cost
 
 

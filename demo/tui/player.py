@@ -57,7 +57,7 @@ class SceneRun:
     shown: int = 0
     """How many of the beats the reader sees."""
     disturbed: SceneDisturbed | None = None
-    """Why the attempt before this one did not count."""
+    """Why the attempt before this one did not count; the only thing that is kept of that attempt."""
 
     @property
     def events(self) -> list[Event]:
@@ -95,7 +95,7 @@ class SceneRun:
             case SceneDisturbed():
                 self.disturbed = event
             case SceneStarted(attempt=attempt) if attempt > 1:
-                self.beats, self.shown = [[]], 1
+                self.beats, self.shown = [[] if self.disturbed is None else [self.disturbed]], 1
             case SceneEnded(failed=failed):
                 self.state = SceneState.FAILED if failed else SceneState.HELD
             case Stopped():
@@ -274,10 +274,13 @@ class Player:
     async def _leave(self) -> None:
         """Close the half-played scene: the stage puts the server back as it was."""
         run, events = self._live, self._events
-        self._live = self._events = self._held_back = None
-        if run is not None and events is not None:
+        if run is None or events is None:
+            return
+        try:
             run.state = SceneState.TO_COME
             await events.aclose()
+        finally:
+            self._live = self._events = self._held_back = None
 
     async def _renew(self) -> None:
         old, self.stage = self.stage, None

@@ -278,12 +278,12 @@ class WalkScreen(FrontScreen):
         self.query_one(Diagram).show(rows_of(events), follow=self._follow)
         self.query_one(ChecksPanel).show(run.scene, [event for event in events if isinstance(event, Checked)])
         self._follow = False
+        self.query_one(HostPanel).show_cost(cost_of(event for run in self.player.runs for event in run.events))
         self._show_host()
 
     def _show_host(self) -> None:
         state = gather(self.player)
-        shown = [event for run in self.player.runs for event in run.events]
-        self.query_one(HostPanel).show(state, cost_of(shown))
+        self.query_one(HostPanel).show(state)
         scopes = "" if state.acting is None else f"{state.acting.name} ({' '.join(state.acting.scopes)})"
         title = (self._wire() if state.connections else "", scopes)
         if title != self._told:

@@ -6,11 +6,12 @@ from collections.abc import AsyncIterator, Sequence
 import pytest
 
 from agent_discovery.host import Frame, RequestFrame
-from demo.events import Checked, Event, SceneEnded, Travelled
+from demo.events import Checked, Decided, Event, SceneDisturbed, SceneEnded, SceneStarted, Travelled
 from demo.scene import Scene, Wire
 from demo.script import SCENES
 from demo.stage import Stage
-from demo.tui.player import Outcome, Player, SceneState
+from demo.tui.lifelines import rows_of
+from demo.tui.player import Outcome, Player, SceneRun, SceneState
 
 WIRES: Sequence[Wire] = ("session", "stateless")
 
@@ -213,6 +214,20 @@ async def test_the_sessions_end_with_the_player(demo_server: str) -> None:
     await walk.to_the_end_of_the_scene()
     await walk.player.aclose()
     assert walk.sent[-1].http_method == "DELETE"
+
+
+def test_of_an_attempt_that_did_not_count_only_the_reason_is_kept() -> None:
+    scene = SCENES[6]
+    disturbed = SceneDisturbed(scene, 1, "release-agent came from elsewhere")
+    run = SceneRun(scene)
+    run.begin()
+    run.beats.append([])
+    for event in (SceneStarted(scene, 1), Decided("a", "b"), disturbed, SceneStarted(scene, 2)):
+        run.take(event)
+    assert run.events == [disturbed, SceneStarted(scene, 2)]
+    assert [row.label for row in rows_of(run.events)] == [
+        "somebody else is at work here: release-agent came from elsewhere. The scene starts again."
+    ]
 
 
 def test_a_player_without_scenes_is_refused() -> None:

@@ -180,6 +180,8 @@ async def test_every_panel_can_be_brought_to_the_front(tui_app: TuiFactory, size
             seen.append(reader.screen.front)
             shown = [panel.id for panel in reader.screen.query(".panel") if panel.display]
             assert shown == [reader.screen.front]
+            region = reader.screen.query_one(f"#{reader.screen.front}").region
+            assert (region.x, region.y, region.right, region.bottom) == (0, 3, size[0], size[1] - 1)
             assert reader.screen.query_one(f"#{reader.screen.front}").has_focus_within or app.focused is (
                 reader.screen.query_one(f"#{reader.screen.front}")
             )

@@ -1,7 +1,7 @@
 """One script, two tellers: whatever the walk shows on the screen, the plain teller says too."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ from demo.events import Event
 from demo.scene import Wire
 from demo.script import SCENES
 from demo.terminal import Terminal
+from demo.tui.app import WalkthroughApp
 from demo.tui.checks_panel import check_texts
 from demo.tui.lifelines import draw, rows_of
 from demo.tui.lines_view import LinesView
@@ -107,6 +108,16 @@ async def test_the_diagram_of_the_step_up_is_as_pinned(demo_server: str, width: 
     pinned = SNAPSHOTS / f"step_up_{width}.txt"
     assert drawn == pinned.read_text(encoding="utf-8")
     await walk.player.aclose()
+
+
+async def test_the_smallest_screen_is_as_pinned(
+    tui_app: TuiFactory, screen_text: Callable[[WalkthroughApp], str]
+) -> None:
+    async with tui_app((40, 15), "stateless") as (app, pilot):
+        reader = await Reader(app, pilot).arrive()
+        await reader.press("6", "enter", "enter")
+        pinned = SNAPSHOTS / "step_up_screen_40x15.txt"
+        assert screen_text(app) + "\n" == pinned.read_text(encoding="utf-8")
 
 
 async def _to_the_end(player: Player) -> None:
