@@ -13,6 +13,7 @@ from typing import Final, cast
 
 import click
 
+from agent_discovery.server.negotiation import ServedVersions
 from server.app import Settings
 from server.embedded import ServerFailed, running_server
 from server.wires import Wire
@@ -20,6 +21,14 @@ from server.wires import Wire
 __all__ = ["main"]
 
 _HELP: Final = {"help_option_names": ["-h", "--help"]}
+
+
+def _versions(_context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    try:
+        ServedVersions(value or None)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+    return value
 
 
 @click.command(context_settings=_HELP)
@@ -36,13 +45,30 @@ _HELP: Final = {"help_option_names": ["-h", "--help"]}
 @click.option("--page-size", type=click.IntRange(1), default=50, show_default=True, help="Agents on a page.")
 @click.option("--synthetic", type=click.IntRange(0, 99_999), default=0, metavar="N", help="Add N made-up agents.")
 @click.option(
+    "--extension-version",
+    "extension_versions",
+    multiple=True,
+    callback=_versions,
+    metavar="MAJOR.MINOR.PATCH",
+    help="A version of the extension to serve and advertise, one for each major; repeatable. Without it: 1.0.0.",
+)
+@click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error", "critical"]),
     default="warning",
     show_default=True,
     help="The lowest level that is logged.",
 )
-def main(host: str, port: int, wire: str, ttl_ms: int, page_size: int, synthetic: int, log_level: str) -> None:
+def main(
+    host: str,
+    port: int,
+    wire: str,
+    ttl_ms: int,
+    page_size: int,
+    synthetic: int,
+    extension_versions: tuple[str, ...],
+    log_level: str,
+) -> None:
     """Serve three agents and six tools over MCP, with the agent-discovery extension, until interrupted."""
     settings = Settings(
         host=host,
@@ -51,6 +77,7 @@ def main(host: str, port: int, wire: str, ttl_ms: int, page_size: int, synthetic
         ttl_ms=ttl_ms,
         page_size=page_size,
         synthetic=synthetic,
+        extension_versions=extension_versions,
         log_level=log_level,
     )
     logging.basicConfig(level=log_level.upper(), format="%(levelname)s %(name)s: %(message)s")

@@ -26,6 +26,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from agent_discovery.server import AgentDiscovery, AgentRegistry
+from agent_discovery.server.negotiation import ServedVersions
 from server.roster import build_registry
 from server.tokens import DEMO_SCOPES, TableVerifier
 from server.tools import ToolShelf, build_tools
@@ -50,6 +51,7 @@ class Settings:
         page_size: cards on a page of `agents/list`.
         synthetic: how many made-up agents to add.
         json_response: whether answers are JSON where possible, or always streams.
+        extension_versions: versions of the extension to advertise and serve; without any it is 1.0.0, unadvertised.
         log_level: the lowest level that is logged.
         shutdown_seconds: how long open requests may take to end when the server does.
 
@@ -64,6 +66,7 @@ class Settings:
     page_size: int = 50
     synthetic: int = 0
     json_response: bool = True
+    extension_versions: tuple[str, ...] = ()
     log_level: str = "warning"
     shutdown_seconds: int = 2
 
@@ -82,6 +85,7 @@ class Settings:
             value = getattr(self, name)
             if value < least or (most is not None and value > most):
                 raise ValueError(f"Settings.{name} must be {least} to {most or 'any'}, got {value!r}")
+        ServedVersions(self.extension_versions or None)
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ class DemoApp:
     discovery: AgentDiscovery
 
 
-def build_server(registry: AgentRegistry) -> tuple[Server[Any], AgentDiscovery]:
+def build_server(registry: AgentRegistry, versions: tuple[str, ...] = ()) -> tuple[Server[Any], AgentDiscovery]:
     """The MCP server without a transport: six tools and the extension, and no capability that is not served."""
     server: Server[Any] = Server(
         "agent-discovery-demo",
@@ -104,7 +108,7 @@ def build_server(registry: AgentRegistry) -> tuple[Server[Any], AgentDiscovery]:
         get_tool_input_schema=lambda _name: None,
     )
     ToolShelf(build_tools(registry)).serve_on(server)
-    discovery = AgentDiscovery(registry)
+    discovery = AgentDiscovery(registry, versions=versions or None)
     discovery.attach(server)
     return server, discovery
 
@@ -117,7 +121,7 @@ def build_app(settings: Settings, base_url: str) -> DemoApp:
         base_url: under which clients reach it, without a trailing slash; goes into challenges and metadata.
     """
     registry = build_registry(ttl_ms=settings.ttl_ms, page_size=settings.page_size, synthetic=settings.synthetic)
-    server, discovery = build_server(registry)
+    server, discovery = build_server(registry, settings.extension_versions)
     manager = StreamableHTTPSessionManager(
         server,
         json_response=settings.json_response,

@@ -5,7 +5,7 @@ its way to `middleware`, and who may see what to `registry`.
 """
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from mcp.server.context import HandlerResult, ServerRequestContext
@@ -24,10 +24,12 @@ from agent_discovery.server.changes import OpenStreams
 from agent_discovery.server.cursors import InvalidCursor
 from agent_discovery.server.ids import RequestIdGuard
 from agent_discovery.server.middleware import AttachedContext, DiscoveryMiddleware, ScopesOf
+from agent_discovery.server.negotiation import ServedVersions
 from agent_discovery.server.registry import AgentRegistry
 from agent_discovery.server.stepup import StepUpEdge, StepUpRequired
 from agent_discovery.server.streams import Closing, StreamReporter
 from agent_discovery.server.tools import ToolDoor
+from agent_discovery.versions import Version
 from agent_discovery.wire import (
     AGENT_NOT_FOUND,
     AGENTS_GET,
@@ -66,24 +68,38 @@ class AgentDiscovery(Extension):
     Args:
         registry: the roster; change it while the server runs, and clients are told.
         scopes_of: the caller's scopes from a request's context; None takes those of the request's bearer token.
+        versions: the versions of the extension that the server speaks, one for each major, to be advertised; without
+            them it speaks 1.0.0 and advertises none.
+        requires_protocol_version: the oldest MCP version the extension is meant for here; advertised, never enforced.
 
-    Source: draft "MCP Agent Discovery Extension"; SEP-2133 for extensions.
+    Raises:
+        ValueError: what is given for one of these is something else; the text says how to mend it.
+
+    Source: draft "MCP Agent Discovery Extension"; SEP-2133 for extensions; draft on extension versions.
     """
 
     identifier = EXTENSION_ID
 
-    def __init__(self, registry: AgentRegistry, *, scopes_of: ScopesOf | None = None) -> None:
+    def __init__(
+        self,
+        registry: AgentRegistry,
+        *,
+        scopes_of: ScopesOf | None = None,
+        versions: Iterable[str | Version] | None = None,
+        requires_protocol_version: str | None = None,
+    ) -> None:
         if not isinstance(registry, AgentRegistry):
             raise ValueError(f"AgentDiscovery needs an AgentRegistry, got {registry!r}; write AgentRegistry([...])")
         self.registry = registry
         self._scopes_of: ScopesOf = scopes_of if scopes_of is not None else _scopes_of_token
+        self._versions = ServedVersions(versions, requires_protocol_version)
         self._server: Server[Any] | None = None
         self._streams = OpenStreams(registry)
         self._closing = Closing()
 
     def settings(self) -> dict[str, Any]:
         """What the server advertises for the extension."""
-        return {"listChanged": True}
+        return {"listChanged": True, **self._versions.advertised()}
 
     def methods(self) -> Sequence[MethodBinding]:
         """The extension's two methods, served on both wires."""
@@ -120,6 +136,7 @@ class AgentDiscovery(Extension):
             self.registry,
             door,
             settings=self.settings(),
+            versions=self._versions,
             scopes_of=self._scopes_of,
             streams=self._streams,
             promises_core_changes=has_listen,

@@ -12,25 +12,24 @@ from typing import Any
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
-from mcp_types import ClientCapabilities
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from agent_discovery.server import signposts
 from agent_discovery.server.access import Scopes
 from agent_discovery.server.changes import Follower, OpenStreams, follow_session, serve_listen
+from agent_discovery.server.negotiation import Declaration, ServedVersions, VersionNotSupported
 from agent_discovery.server.registry import AgentRegistry
 from agent_discovery.server.stepup import StepUpRequired, TrueAnswer, answer_with, at_edge
 from agent_discovery.server.tools import ToolDoor
 from agent_discovery.wire import (
     AGENTS_GET,
     AGENTS_LIST,
+    CLIENT_CAPABILITIES_META_KEY,
     EXTENSION_ID,
     INTERNAL_ERROR,
     LISTEN,
     LISTEN_FILTER_KEY,
-    MISSING_CLIENT_CAPABILITY,
-    extension_settings,
 )
 
 __all__ = ["AttachedContext", "DiscoveryMiddleware", "ScopesOf"]
@@ -59,6 +58,7 @@ class DiscoveryMiddleware:
         registry: the roster.
         door: the server's tools.
         settings: what the extension advertises.
+        versions: the versions of the extension that are served.
         scopes_of: the caller's scopes, from a request's context.
         streams: the GET streams that are open.
         promises_core_changes: whether the server really sends the core's change notifications to listen streams.
@@ -70,6 +70,7 @@ class DiscoveryMiddleware:
         door: ToolDoor,
         *,
         settings: Mapping[str, Any],
+        versions: ServedVersions,
         scopes_of: ScopesOf,
         streams: OpenStreams,
         promises_core_changes: bool,
@@ -77,6 +78,7 @@ class DiscoveryMiddleware:
         self._registry = registry
         self._door = door
         self._settings = settings
+        self._versions = versions
         self._scopes_of = scopes_of
         self._streams = streams
         self._promises_core_changes = promises_core_changes
@@ -89,7 +91,16 @@ class DiscoveryMiddleware:
         except StepUpRequired as refusal:
             answer_with(ctx, TrueAnswer.step_up(refusal))
             raise
-        except (MCPError, ValidationError):
+        except VersionNotSupported as refusal:
+            answer_with(ctx, TrueAnswer.error(400, ctx.request_id, refusal))
+            raise
+        except ValidationError:
+            # Settings that are no object break MCP's own schema, and the SDK's refusal would not say so.
+            declaration = _declaration(ctx)
+            if declaration.made:
+                declaration.version()
+            raise
+        except MCPError:
             raise
         except Exception as error:  # the boundary to the wire, where the SDK would send the exception's own text
             _logger.exception("serving %s raised", ctx.method)
@@ -98,11 +109,9 @@ class DiscoveryMiddleware:
     async def _serve(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         match ctx.method:
             case "initialize":
-                # The client's declaration is in the request only: the SDK commits it after this returns.
-                declared = extension_settings((ctx.params or {}).get("capabilities")) is not None
-                return await self._introduce(ctx, await call_next(ctx), declared=declared)
+                return await self._introduce(ctx, await call_next(ctx))
             case "server/discover":
-                return await self._introduce(ctx, await call_next(ctx), declared=_declared(ctx))
+                return await self._introduce(ctx, await call_next(ctx))
             case "notifications/initialized":
                 await call_next(ctx)
                 await self._follow(ctx)
@@ -112,20 +121,23 @@ class DiscoveryMiddleware:
             case "tools/call":
                 await self._door.admit(ctx.params, self._scopes_of(ctx))
                 return await call_next(ctx)
-            case m if m == LISTEN and _asks_for_agents(ctx) and _declared(ctx):
+            case m if m == LISTEN and _asks_for_agents(ctx) and _declaration(ctx).made:
+                self._versions.negotiate(_declaration(ctx))
                 return await self._listen(ctx, call_next)
             case m if m in (AGENTS_LIST, AGENTS_GET):
-                _require_declaration(ctx)
+                self._versions.negotiate(_declaration(ctx))
                 return await call_next(_attached(ctx, self._door, call_next))
             case _:
                 return await call_next(ctx)
 
-    async def _introduce(self, ctx: Context, result: HandlerResult, *, declared: bool) -> HandlerResult:
+    async def _introduce(self, ctx: Context, result: HandlerResult) -> HandlerResult:
         """Complete the answer to `initialize` or `server/discover` for this client."""
         if not isinstance(result, Mapping):
             return result
-        tools = None if declared else await self._door.visible(self._scopes_of(ctx))
-        text = signposts.instructions_for(declared=declared, tools=tools, own=result.get("instructions"))
+        # To whoever speaks another major, the two methods are as closed as to whoever did not declare the extension.
+        usable = self._versions.meets(_declaration(ctx))
+        tools = None if usable else await self._door.visible(self._scopes_of(ctx))
+        text = signposts.instructions_for(declared=usable, tools=tools, own=result.get("instructions"))
         capabilities = dict(result.get("capabilities") or {})
         # The SDK leaves `extensions` out of the answers of the handshake versions.
         capabilities["extensions"] = {**(capabilities.get("extensions") or {}), EXTENSION_ID: dict(self._settings)}
@@ -149,7 +161,7 @@ class DiscoveryMiddleware:
         The SDK runs each notification in a task of its own and cancels it when the connection ends, so staying here is
         how to live as long as the session; the SDK has no list of sessions to notify.
         """
-        if ctx.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS or not _declared(ctx):
+        if ctx.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS or not self._versions.meets(_declaration(ctx)):
             return
         session_id = ctx.request.headers.get("mcp-session-id") if ctx.request is not None else None
         key = session_id if session_id is not None else id(ctx.session.client_params)
@@ -174,15 +186,19 @@ def _attached(ctx: Context, door: ToolDoor, call_next: CallNext) -> AttachedCont
     return AttachedContext(**values, door=door, call_next=call_next)
 
 
-def _declared(ctx: Context) -> bool:
-    capabilities: ClientCapabilities | None = ctx.session.client_capabilities
-    return capabilities is not None and EXTENSION_ID in (capabilities.extensions or {})
+def _declaration(ctx: Context) -> Declaration:
+    """What this client declared: in `initialize` for a whole session, and in each request of the stateless wire.
 
-
-def _require_declaration(ctx: Context) -> None:
-    if not _declared(ctx):
-        data: dict[str, Any] = {"requiredCapabilities": {"extensions": {EXTENSION_ID: {}}}}
-        raise MCPError(MISSING_CLIENT_CAPABILITY, signposts.extension_not_declared(), data)
+    It is read as it came where that is at hand: the SDK takes mis-shaped capabilities for none.
+    """
+    params = ctx.params or {}
+    if ctx.method == "initialize":
+        return Declaration.within(params.get("capabilities"))
+    if ctx.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS:
+        meta = params.get("_meta")
+        return Declaration.within(meta.get(CLIENT_CAPABILITIES_META_KEY) if isinstance(meta, Mapping) else None)
+    capabilities = ctx.session.client_capabilities
+    return Declaration.within({"extensions": capabilities.extensions} if capabilities is not None else None)
 
 
 def _asks_for_agents(ctx: Context) -> bool:

@@ -5,6 +5,7 @@ text here names anything but what it is given, and callers give only what the re
 name take the same way through the same function.
 """
 
+import json
 from collections.abc import Collection, Iterable
 from itertools import islice
 from typing import Final
@@ -19,7 +20,10 @@ __all__ = [
     "instructions_for",
     "insufficient_scope",
     "invalid_agent_definition",
+    "malformed_settings",
+    "malformed_version",
     "unknown_tool",
+    "version_not_supported",
 ]
 
 _NAMED_AT_MOST: Final = 20
@@ -34,7 +38,7 @@ def agent_not_found(name: str, visible: Collection[str]) -> str:
     """For a name that this reader cannot open because, as far as it may know, there is no such agent."""
     return (
         f"There is no agent {_quoted(name)}. Call {AGENTS_LIST} and use a name from there; "
-        f"you can open: {_listed(visible)}."
+        f"this caller can see: {_listed(visible)}."
     )
 
 
@@ -62,6 +66,30 @@ def extension_not_declared() -> str:
     return (
         f"This method belongs to the extension {EXTENSION_ID}, which the client did not declare; "
         "declare it under capabilities.extensions and send the request again"
+    )
+
+
+def malformed_settings(settings: object) -> str:
+    """For a client whose settings for the extension are no object."""
+    return (
+        f"The client's settings for the extension {EXTENSION_ID} must be an object, got {_shown(settings)}; "
+        'declare {} or {"version": "1.0.0"} and send the request again'
+    )
+
+
+def malformed_version(version: object) -> str:
+    """For a client that declares a version of the extension which is none."""
+    return (
+        f"The client's version of the extension {EXTENSION_ID} must be a text MAJOR.MINOR.PATCH, "
+        f'got {_shown(version)}; declare one such as "1.0.0" and send the request again'
+    )
+
+
+def version_not_supported(requested: str, supported: Collection[str]) -> str:
+    """For a client whose major version of the extension the server does not have."""
+    return (
+        f"This server does not serve version {requested} of the extension {EXTENSION_ID}; "
+        f"declare one of: {_listed(supported)}, and send the request again"
     )
 
 
@@ -94,6 +122,16 @@ def _listed(names: Collection[str]) -> str:
 
 
 def _quoted(name: str) -> str:
-    """A name that came from outside, made fit to print: bounded, and without anything that cannot be shown."""
-    shown = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in name[:MAX_NAME_LENGTH])
-    return f"'{shown}…'" if len(name) > MAX_NAME_LENGTH else f"'{shown}'"
+    """A name that came from outside, made fit to print."""
+    return f"'{_printable(name)}'"
+
+
+def _shown(value: object) -> str:
+    """JSON that came from outside, in JSON's own spelling and made fit to print."""
+    return _printable(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def _printable(text: str) -> str:
+    """A text, bounded and without anything that cannot be shown."""
+    shown = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text[:MAX_NAME_LENGTH])
+    return f"{shown}…" if len(text) > MAX_NAME_LENGTH else shown

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
+from mcp_types import RequestId
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agent_discovery.wire import INVALID_REQUEST
@@ -80,6 +81,12 @@ class TrueAnswer:
             },
             challenge,
         )
+
+    @classmethod
+    def error(cls, status: int, request_id: RequestId | None, error: MCPError) -> "TrueAnswer":
+        """A JSON-RPC error with a status of its own."""
+        content = error.error.model_dump(mode="json", exclude_none=True)
+        return cls(status, {"jsonrpc": "2.0", "id": request_id, "error": content})
 
 
 @dataclass

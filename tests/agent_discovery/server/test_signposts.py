@@ -5,11 +5,11 @@ import pytest
 from agent_discovery.server import signposts
 
 
-def test_an_unknown_agent_points_at_the_list_and_at_what_can_be_opened() -> None:
+def test_an_unknown_agent_points_at_the_list_and_at_what_can_be_seen() -> None:
     text = signposts.agent_not_found("ghost", ["pipeline-agent", "deploy-agent"])
     assert text == (
         "There is no agent 'ghost'. Call agents/list and use a name from there; "
-        "you can open: pipeline-agent, deploy-agent."
+        "this caller can see: pipeline-agent, deploy-agent."
     )
 
 
