@@ -35,11 +35,13 @@ def answer(response: httpx.Response) -> dict[str, Any]:
 class Caller:
     """One client on one wire. On the session wire it opens its session with the token it is made with."""
 
-    def __init__(self, url: str, wire: WireName, token: str = "alice-read", *, declared: bool = True) -> None:
+    def __init__(
+        self, url: str, wire: WireName, token: str = "alice-read", *, declared: bool = True, settings: Any = None
+    ) -> None:
         self.url = url
         self.wire = wire
         self.token = token
-        self.capabilities: dict[str, Any] = {"extensions": {EXTENSION_ID: {}}} if declared else {}
+        self.capabilities: dict[str, Any] = {"extensions": {EXTENSION_ID: settings or {}}} if declared else {}
         # Nothing here is TLS, and loading certificates would be most of a test's time.
         self.http = httpx.Client(headers={"accept": "application/json, text/event-stream"}, timeout=10, verify=False)
         self._ids = itertools.count(1)

@@ -13,6 +13,7 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
+from agent_discovery.wire import EXTENSION_ID
 from server.__main__ import main
 from tests.server.callers import Caller
 
@@ -87,6 +88,8 @@ def test_a_taken_port_is_one_line_with_the_next_move() -> None:
         ["--page-size", "0"],
         ["--synthetic", "-1"],
         ["--log-level", "loud"],
+        ["--extension-version", "1.0"],
+        ["--extension-version", "1.0.0", "--extension-version", "1.2.0"],
         ["--nonsense"],
         ["extra"],
     ],
@@ -118,6 +121,19 @@ def test_no_token_is_ever_logged() -> None:
     assert err, "debug logs something"
     for token in ("alice-read", "bob-billing", "not-a-token"):
         assert token not in out + err
+
+
+def test_extension_versions_reach_the_server() -> None:
+    with process("--port", "0", "--extension-version", "1.2.0", "--extension-version", "2.0.0") as started:
+        url = _url(started)
+        with Caller(url, "stateless", settings={"version": "3.0.0"}) as alice:
+            advertised = alice.call("server/discover")["capabilities"]["extensions"][EXTENSION_ID]
+            assert advertised["versions"] == ["1.2.0", "2.0.0"]
+            refused = alice.send("agents/list")
+            assert (refused.status_code, refused.json()["error"]["code"]) == (400, -32005)
+        started.send_signal(signal.SIGINT)
+        started.communicate(timeout=5)
+        assert started.returncode == 0
 
 
 def test_options_reach_the_server() -> None:

@@ -116,6 +116,26 @@ async def test_both_kinds_advertise_the_extension_and_lead_the_client_to_it(mode
     assert (server.instructions or "") == "Be kind."
 
 
+async def test_a_floor_above_every_protocol_version_is_advertised_and_refuses_nobody(mode: str) -> None:
+    server, discovery = _mcp_server(AgentDef(name="math", tools=("add",)), requires_protocol_version="2099-01-01")
+    discovery.attach(server)
+    async with _client(server, mode if mode == "legacy" else "auto") as client:
+        advertised = (client.server_capabilities.extensions or {})[EXTENSION_ID]
+        assert advertised == {"listChanged": True, "requires": {"protocolVersion": "2099-01-01"}}
+        assert (await _ask(client, "agents/get", {"name": "math"}))["tools"]
+
+
+async def test_a_foreign_major_without_http_is_the_error_it_is(mode: str) -> None:
+    server, discovery = _mcp_server(versions=["2.0.0"])
+    discovery.attach(server)
+    async with _client(server, mode) as client:
+        with pytest.raises(MCPError) as caught:
+            await _ask(client, "agents/list")
+        assert caught.value.code == -32005
+        assert caught.value.data == {"extensions": {EXTENSION_ID: {"requested": "1.0.0", "supported": ["2.0.0"]}}}
+        assert (await client.list_tools()).tools
+
+
 async def test_a_client_without_the_extension_keeps_core_mcp_and_hears_of_no_agents(mode: str) -> None:
     server, discovery = _mcp_server(AgentDef(name="math", tools=("add",)))
     discovery.attach(server)
