@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-__all__ = ["DEFAULT_VERSION", "InvalidVersion", "Version", "choose", "declared_version", "one_per_major"]
+__all__ = [
+    "DEFAULT_VERSION",
+    "InvalidVersion",
+    "Version",
+    "choose",
+    "declared_version",
+    "effective_version",
+    "one_per_major",
+]
 
 _FORM = re.compile(r"(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})")
 _SHOWN: Final = 60
@@ -93,6 +101,15 @@ def choose(offered: Iterable[Version], wanted: Iterable[Version]) -> Version | N
     """
     majors = {version.major for version in wanted}
     return max((version for version in offered if version.major in majors), default=None)
+
+
+def effective_version(declared: Version, offered: Iterable[Version] | None) -> Version:
+    """What may be relied on with a peer: of the declared major, the lower of both sides' versions.
+
+    Where it is not known what the peer offers (None), or its offer lacks that major, only the `.0` minor is certain.
+    """
+    theirs = choose(offered, [declared]) if offered is not None else None
+    return min(declared, theirs) if theirs is not None else Version(declared.major)
 
 
 def _shown(value: object) -> str:

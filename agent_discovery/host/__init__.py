@@ -3,13 +3,15 @@
 from .cache import AgentCache, CacheEvent, Roster
 from .challenge import Challenge, parse_challenges, step_up, step_up_scopes
 from .connecting import build_connection, connect
-from .connection import ClientInfo, Connection, Credential, Notification, Opening, Wire
+from .connection import ClientInfo, Connection
 from .errors import (
     BadRequest,
     ExtensionMissing,
+    ExtensionVersionNotSupported,
     HostError,
     InsufficientScope,
     NotAuthenticated,
+    ProtocolVersionTooLow,
     ServerFault,
     ServerRefused,
     SessionEnded,
@@ -19,13 +21,16 @@ from .errors import (
     UnsupportedProtocolVersion,
 )
 from .frames import AnswerFrame, FailureFrame, Frame, NotificationFrame, Observer, RequestFrame
+from .opening import Opening, Wire
 from .roles import ModelChoice, RoleTable
 from .session import SessionConnection
+from .source import AgentSource, Credential, Notification
 from .stateless import StatelessConnection
 from .watch import Watch, watch_list_changed
 
 __all__ = [
     "AgentCache",
+    "AgentSource",
     "AnswerFrame",
     "BadRequest",
     "CacheEvent",
@@ -34,6 +39,7 @@ __all__ = [
     "Connection",
     "Credential",
     "ExtensionMissing",
+    "ExtensionVersionNotSupported",
     "FailureFrame",
     "Frame",
     "HostError",
@@ -44,6 +50,7 @@ __all__ = [
     "NotificationFrame",
     "Observer",
     "Opening",
+    "ProtocolVersionTooLow",
     "RequestFrame",
     "RoleTable",
     "Roster",

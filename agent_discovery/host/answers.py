@@ -10,10 +10,17 @@ from typing import Any, Protocol
 
 import httpx
 
-from agent_discovery.wire import METHOD_NOT_FOUND, PROTOCOL_VERSION_NOT_SUPPORTED
+from agent_discovery.versions import InvalidVersion, Version, one_per_major
+from agent_discovery.wire import (
+    EXTENSION_ID,
+    EXTENSION_VERSION_NOT_SUPPORTED,
+    METHOD_NOT_FOUND,
+    PROTOCOL_VERSION_NOT_SUPPORTED,
+)
 
 from .challenge import parse_challenges
 from .errors import (
+    ExtensionVersionNotSupported,
     HostError,
     InsufficientScope,
     NotAuthenticated,
@@ -126,17 +133,47 @@ def _json_rpc_error(answer: Answer) -> Mapping[str, Any] | None:
     return error
 
 
-def _rpc_refusal(error: Mapping[str, Any], answer: Answer) -> ServerRefused:
+def _rpc_refusal(error: Mapping[str, Any], answer: Answer) -> HostError:
     code, message, data = error["code"], str(error.get("message", "")), error.get("data")
-    if code != PROTOCOL_VERSION_NOT_SUPPORTED:
-        return ServerRefused(message, code=code, data=data, status=answer.status, headers=answer.headers)
+    if code == PROTOCOL_VERSION_NOT_SUPPORTED:
+        return _unsupported_protocol(message, data, answer)
+    if code == EXTENSION_VERSION_NOT_SUPPORTED and (ours := _versions_refused(data)) is not None:
+        return _unsupported_extension(message, ours, data, answer)
+    return ServerRefused(message, code=code, data=data, status=answer.status, headers=answer.headers)
+
+
+def _unsupported_protocol(message: str, data: Any, answer: Answer) -> UnsupportedProtocolVersion:
     named = data if isinstance(data, dict) else {}
     supported = named.get("supported")
     return UnsupportedProtocolVersion(
         message,
         supported=tuple(map(str, supported)) if isinstance(supported, list) else (),
         requested=str(named["requested"]) if "requested" in named else None,
-        code=code,
+        code=PROTOCOL_VERSION_NOT_SUPPORTED,
+        data=data,
+        status=answer.status,
+        headers=answer.headers,
+    )
+
+
+def _versions_refused(data: Any) -> Mapping[str, Any] | None:
+    """What -32005 says of this extension; None where it is another extension's version that failed."""
+    extensions = data.get("extensions") if isinstance(data, dict) else None
+    ours = extensions.get(EXTENSION_ID) if isinstance(extensions, dict) else None
+    return ours if isinstance(ours, dict) else None
+
+
+def _unsupported_extension(message: str, ours: Mapping[str, Any], data: Any, answer: Answer) -> HostError:
+    supported = ours.get("supported")
+    try:
+        versions = one_per_major(map(Version.parse, supported if isinstance(supported, list) else ()))
+    except InvalidVersion as error:
+        detail = f"it refuses the extension's version, and those that it names instead are malformed: {error}"
+        return ServerFault(detail, status=answer.status)
+    return ExtensionVersionNotSupported(
+        message,
+        supported=versions,
+        requested=str(ours.get("requested"))[:40],
         data=data,
         status=answer.status,
         headers=answer.headers,

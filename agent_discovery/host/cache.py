@@ -12,10 +12,10 @@ from typing import Final, Literal, TypeVar, cast
 
 from agent_discovery.wire import AGENT_NOT_FOUND, AgentDetails
 
-from .connection import Connection
 from .errors import BadRequest, ServerRefused
 from .flights import Flights
 from .reading import Roster, fetch_details, fetch_roster
+from .source import AgentSource
 
 __all__ = ["AgentCache", "CacheEvent", "Roster"]
 
@@ -66,7 +66,7 @@ class AgentCache:
         self._entries: dict[Key, _Entry] = {}
         self._flights = Flights()
 
-    async def roster(self, connection: Connection) -> Roster:
+    async def roster(self, connection: AgentSource) -> Roster:
         """All agents that this connection's token may see: kept, or asked for page by page. Raises `HostError`."""
         _require_agents(connection)
         kept = self._fresh(connection, _ROSTER)
@@ -74,7 +74,7 @@ class AgentCache:
             return kept
         return await self._fly(connection, _ROSTER, lambda: fetch_roster(connection, self._clock))
 
-    async def agent(self, connection: Connection, name: str) -> AgentDetails:
+    async def agent(self, connection: AgentSource, name: str) -> AgentDetails:
         """All that is needed to run that agent: kept, or asked for.
 
         Raises `HostError`; after `agent_not_found` nothing of that agent is kept, the roster that named it included.
@@ -90,17 +90,17 @@ class AgentCache:
                 self._forget_agent(connection, name)
             raise
 
-    def peek_roster(self, connection: Connection) -> Roster | None:
+    def peek_roster(self, connection: AgentSource) -> Roster | None:
         """The roster where it is kept and fresh, without asking the server and without an event."""
         kept = self._find(connection, _ROSTER)
         return kept[1].value if kept and isinstance(kept[1].value, Roster) else None
 
-    def remaining(self, connection: Connection, name: str | None = None) -> float | None:
+    def remaining(self, connection: AgentSource, name: str | None = None) -> float | None:
         """Seconds for which the agent's details, or without a name the roster, are still fresh; None if not kept."""
         kept = self._find(connection, name)
         return kept[1].fresh_until - self._clock() if kept else None
 
-    def roster_changed(self, connection: Connection) -> None:
+    def roster_changed(self, connection: AgentSource) -> None:
         """A `list_changed` came on this connection's stream: drop the roster; answers under way will not be kept.
 
         The roster goes for each context that the stream speaks for (`Connection.listens_for`), and the public one of
@@ -109,7 +109,7 @@ class AgentCache:
         self._ground(connection)
         self._drop(_keys(connection, connection.listens_for, _ROSTER), "the server says that the roster changed")
 
-    def distrust(self, connection: Connection) -> None:
+    def distrust(self, connection: AgentSource) -> None:
         """Drop the roster and all details that this connection's stream would have spoken of.
 
         Delivery has no replay, so what was kept before a stream opened may be stale (draft, "Notifications").
@@ -119,12 +119,12 @@ class AgentCache:
         keys = [key for key in self._entries if key[0] == connection.url and key[1] in contexts]
         self._drop(keys, "changes may have been missed while no stream was open")
 
-    def drop_roster(self, connection: Connection) -> None:
+    def drop_roster(self, connection: AgentSource) -> None:
         """Forget the roster for this connection's context, and the public one."""
         self._flights.ground(lambda key: key == (connection.url, connection.authorization, _ROSTER))
         self._drop(_keys(connection, [connection.authorization], _ROSTER), "asked to drop it")
 
-    def drop_agent(self, connection: Connection, name: str) -> None:
+    def drop_agent(self, connection: AgentSource, name: str) -> None:
         """Forget that agent's details for this connection's context, and the public ones."""
         self._flights.ground(lambda key: key == (connection.url, connection.authorization, name))
         self._drop(_keys(connection, [connection.authorization], name), "asked to drop it")
@@ -135,7 +135,7 @@ class AgentCache:
         self._drop(list(self._entries), "asked to drop everything")
 
     async def _fly(
-        self, connection: Connection, name: str | None, fetch: Callable[[], Awaitable[tuple[Value, float]]]
+        self, connection: AgentSource, name: str | None, fetch: Callable[[], Awaitable[tuple[Value, float]]]
     ) -> Value:
         """Join the request for this that is under way, or make it and keep its answer."""
         key = (connection.url, connection.authorization, name)
@@ -149,7 +149,13 @@ class AgentCache:
         return cast("Value", await self._flights.join(key, fetch_and_keep))
 
     def _keep(
-        self, connection: Connection, name: str | None, value: Roster | AgentDetails, received: float, *, grounded: bool
+        self,
+        connection: AgentSource,
+        name: str | None,
+        value: Roster | AgentDetails,
+        received: float,
+        *,
+        grounded: bool,
     ) -> None:
         self._sweep()
         left = received + value.ttl_ms / 1000 - self._clock()
@@ -167,7 +173,7 @@ class AgentCache:
         if isinstance(value, Roster):
             self._drop_vanished(connection, value)
 
-    def _fresh(self, connection: Connection, name: str | None) -> Roster | AgentDetails | None:
+    def _fresh(self, connection: AgentSource, name: str | None) -> Roster | AgentDetails | None:
         self._sweep(_keys(connection, [connection.authorization], name))
         kept = self._find(connection, name)
         if kept is None:
@@ -175,7 +181,7 @@ class AgentCache:
         self._tell("hit", name, kept[1].fresh_until - self._clock(), kept[1].value.cache_scope)
         return kept[1].value
 
-    def _find(self, connection: Connection, name: str | None) -> tuple[Key, _Entry] | None:
+    def _find(self, connection: AgentSource, name: str | None) -> tuple[Key, _Entry] | None:
         now = self._clock()
         for key in _keys(connection, [connection.authorization], name):
             entry = self._entries.get(key)
@@ -183,21 +189,21 @@ class AgentCache:
                 return key, entry
         return None
 
-    def _drop_vanished(self, connection: Connection, roster: Roster) -> None:
+    def _drop_vanished(self, connection: AgentSource, roster: Roster) -> None:
         mine = (connection.authorization, _EVERYONE)
         for key in list(self._entries):
             url, context, name = key
             if url == connection.url and context in mine and name is not None and name not in roster:
                 self._drop([key], "its agent is no longer in the roster")
 
-    def _forget_agent(self, connection: Connection, name: str) -> None:
+    def _forget_agent(self, connection: AgentSource, name: str) -> None:
         keys = _keys(connection, [connection.authorization], name)
         roster = self.peek_roster(connection)
         if roster is not None and name in roster:
             keys += _keys(connection, [connection.authorization], _ROSTER)
         self._drop(keys, f"the server does not know agent {name!r} any more")
 
-    def _ground(self, connection: Connection) -> None:
+    def _ground(self, connection: AgentSource) -> None:
         """Whoever asked gets the answer, but it is not kept: another context's might have been kept for everyone."""
         self._flights.ground(lambda key: key[0] == connection.url)
 
@@ -220,12 +226,12 @@ class AgentCache:
             self._on_event(CacheEvent(kind, "roster" if name is None else name, round(seconds * 1000), reason))
 
 
-def _keys(connection: Connection, contexts: Iterable[str], name: str | None) -> list[Key]:
+def _keys(connection: AgentSource, contexts: Iterable[str], name: str | None) -> list[Key]:
     """The private places of these contexts, then the shared one."""
     return [*((connection.url, context, name) for context in contexts), (connection.url, _EVERYONE, name)]
 
 
-def _require_agents(connection: Connection) -> None:
+def _require_agents(connection: AgentSource) -> None:
     if connection.opening is None:
         raise BadRequest("AgentCache: the connection is not open; await connection.open() first")
     connection.opening.require_agents()

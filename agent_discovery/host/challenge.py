@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, TypeVar
 from .errors import BadRequest, InsufficientScope, ServerFault
 
 if TYPE_CHECKING:
-    from .connection import Connection, Credential
+    from .source import AgentSource, Credential
 
 __all__ = ["Challenge", "parse_challenges", "step_up", "step_up_scopes"]
 
 T = TypeVar("T")
+Source = TypeVar("Source", bound="AgentSource")
 
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _SEPARATORS = re.compile(r"[ \t,]*")
@@ -139,8 +140,8 @@ def _asked_by(refusal: InsufficientScope | str) -> tuple[str, ...]:
 
 
 async def step_up(
-    attempt: "Callable[[Connection], Awaitable[T]]",
-    connection: "Connection",
+    attempt: Callable[[Source], Awaitable[T]],
+    connection: Source,
     authorize: "Callable[[tuple[str, ...]], Awaitable[Credential | None]]",
     *,
     held: Iterable[str] = (),

@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 import httpx
 
+from agent_discovery.versions import Version
 from agent_discovery.wire import HEADER_MISMATCH, METHOD_NOT_FOUND
 
 from .connection import ClientInfo, Connection, Credential, Wire, checked_url
@@ -35,12 +36,15 @@ def build_connection(
     client_info: ClientInfo = _DEFAULT_CLIENT,
     observer: Observer | None = None,
     declare_extension: bool = True,
+    extension_version: Version | str | None = None,
     http: httpx.AsyncClient | None = None,
 ) -> Connection:
     """A connection that has sent nothing yet; `await connection.open()` opens it.
 
     `timeout` is in seconds, for each exchange as a whole. `http` is a client of the caller's own, which is then not
-    closed here. `declare_extension=False` makes a host that does not know of agents. Raises `BadRequest`.
+    closed here. `declare_extension=False` makes a host that does not know of agents. `extension_version`
+    ("MAJOR.MINOR.PATCH") is the version of the extension that this host declares; without one it is taken to speak
+    1.0.0, which it speaks in any case. Raises `BadRequest`.
     """
     if wire not in _WIRES:
         raise BadRequest(f"wire must be 'session' or 'stateless', got {wire!r}; only connect() knows 'auto'")
@@ -50,7 +54,12 @@ def build_connection(
     if observer is not None:
         channel.observe(observer)
     return _WIRES[wire](
-        channel, credential, timeout=timeout, client_info=client_info, declare_extension=declare_extension
+        channel,
+        credential,
+        timeout=timeout,
+        client_info=client_info,
+        declare_extension=declare_extension,
+        extension_version=extension_version,
     )
 
 
@@ -63,6 +72,7 @@ async def connect(
     client_info: ClientInfo = _DEFAULT_CLIENT,
     observer: Observer | None = None,
     declare_extension: bool = True,
+    extension_version: Version | str | None = None,
     http: httpx.AsyncClient | None = None,
 ) -> Connection:
     """Open a connection; see `build_connection` for what can be passed.
@@ -79,6 +89,7 @@ async def connect(
         client_info=client_info,
         observer=observer,
         declare_extension=declare_extension,
+        extension_version=extension_version,
         http=http,
     )
     try:

@@ -1,51 +1,36 @@
 """A host's connection to one MCP server, and what both wires have in common.
 
-Owns the credential, the opening, views that speak with another token, and the choice between the wires. What a
-request looks like is in `session` and `stateless`; sending it, and what an answer means, in `exchange` and `answers`.
+Owns what a connection and its views share, views that speak with another token, and trying again with another version
+of the extension. What a request looks like is in `session` and `stateless`; sending it, and what an answer means, in
+`exchange` and `answers`.
 """
 
 import copy
-import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import anyio
 import httpx
 
-from agent_discovery.wire import EXTENSION_ID, LIST_CHANGED, extension_settings
+from agent_discovery.versions import Version
+from agent_discovery.wire import EXTENSION_ID
 
-from .errors import BadRequest, ExtensionMissing
+from .declaration import Declaration
+from .errors import BadRequest, ExtensionVersionNotSupported, TimedOut
 from .exchange import Call, Channel
 from .frames import Observer
+from .opening import Opening, Wire
+from .source import Credential, Notification
 
 __all__ = ["ClientInfo", "Connection", "Credential", "Notification", "Opening", "Wire"]
 
-Wire = Literal["session", "stateless"]
+T = TypeVar("T")
 
 _CLOSING_SECONDS = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class Credential:
-    """A bearer token (RFC 6750), and a label for people. Its repr does not show the token."""
-
-    token: str = field(repr=False)
-    label: str = ""
-
-    def __post_init__(self) -> None:
-        if not self.token or not all("!" <= character <= "~" for character in self.token):
-            raise BadRequest(
-                "Credential: token must be visible ASCII without spaces; pass the bare token, no 'Bearer '"
-            )
-
-    @property
-    def context(self) -> str:
-        """Names the authorization context without giving away the token: stable, one per token."""
-        return "token-" + hashlib.sha256(self.token.encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,66 +45,16 @@ class ClientInfo:
         return {"name": self.name, "version": self.version}
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """What the server said of itself: in answer to `initialize` or to `server/discover`.
-
-    `settings` are those it advertises for the extension, None where it does not advertise it.
-    """
-
-    wire: Wire
-    protocol_version: str
-    server_info: Mapping[str, Any]
-    capabilities: Mapping[str, Any]
-    instructions: str | None
-    settings: Mapping[str, Any] | None
-
-    @classmethod
-    def of(
-        cls, wire: Wire, protocol_version: str, server_info: object, capabilities: object, instructions: object
-    ) -> "Opening":
-        """Take what a result holds; members of the wrong type count as absent."""
-        return cls(
-            wire=wire,
-            protocol_version=protocol_version,
-            server_info=server_info if isinstance(server_info, dict) else {},
-            capabilities=capabilities if isinstance(capabilities, dict) else {},
-            instructions=instructions if isinstance(instructions, str) else None,
-            settings=extension_settings(capabilities),
-        )
-
-    @property
-    def has_agents(self) -> bool:
-        """Whether the server advertises agent discovery; only then may a host use it."""
-        return self.settings is not None
-
-    def require_agents(self) -> None:
-        """Raise `ExtensionMissing` unless the server advertises agent discovery."""
-        if not self.has_agents:
-            raise ExtensionMissing(str(self.server_info.get("name", "the server")))
-
-
-@dataclass(frozen=True, slots=True)
-class Notification:
-    """A notification as it arrived on a stream; `params` is empty where it had none."""
-
-    method: str
-    params: Mapping[str, Any]
-
-    @property
-    def is_list_changed(self) -> bool:
-        """Whether it says that the roster, or a card in it, changed."""
-        return self.method == LIST_CHANGED
-
-
 @dataclass(slots=True)
 class Shared:
-    """What a connection and its views share: one opening, and on the session wire one session."""
+    """What a connection and its views share: one declaration, one opening, and on the session wire one session."""
 
+    declaration: Declaration
     opening: Opening | None = None
     session_id: str | None = None
     protocol_version: str | None = None
     contexts: set[str] = field(default_factory=set)
+    declaring: anyio.Lock = field(default_factory=anyio.Lock)
 
 
 class Connection(ABC):
@@ -139,9 +74,10 @@ class Connection(ABC):
         timeout: float,
         client_info: ClientInfo,
         declare_extension: bool,
+        extension_version: Version | str | None = None,
     ) -> None:
         self._channel = channel
-        self._shared = Shared()
+        self._shared = Shared(Declaration.of(extension_version))
         self._client_info = client_info
         self._declares = declare_extension
         self._is_view = False
@@ -169,6 +105,15 @@ class Connection(ABC):
         """The authorization contexts whose changes `notifications` of this connection announce."""
         return frozenset({self.authorization})
 
+    @property
+    def extension_version(self) -> Version:
+        """The version of the extension that may be relied on: never more than both sides are known to have.
+
+        Until the server was asked what it has, that is the `.0` minor of the major that this host declares.
+        """
+        offered = self.opening.extension_versions if self.opening is not None and self.opening.has_agents else None
+        return self._shared.declaration.effective(offered)
+
     @abstractmethod
     async def open(self) -> Opening:
         """Ask the server who it is and what it offers. Raises `HostError`."""
@@ -189,13 +134,10 @@ class Connection(ABC):
     ) -> dict[str, Any]:
         """Send a JSON-RPC request; returns its `result` object as received. Raises `HostError`.
 
-        `timeout` in seconds covers the whole exchange, and is the connection's own where it is not given.
+        `timeout` in seconds covers the whole exchange, and is the connection's own where it is not given. Where the
+        server refuses the declared major of the extension, the request is made once more with one that both have.
         """
-        message: dict[str, Any] = {"jsonrpc": "2.0", "id": self._channel.next_id(), "method": method}
-        if params is not None:
-            message["params"] = dict(params)
-        answer = await self._channel.ask(self._dress(message), self.timeout if timeout is None else timeout)
-        return answer.result
+        return await self._agreeing(lambda: self._ask(method, params, self.timeout if timeout is None else timeout))
 
     def as_token(self, credential: Credential | None) -> Self:
         """The same connection speaking with another token: same session, HTTP pool, frame numbers and observers.
@@ -216,6 +158,7 @@ class Connection(ABC):
             timeout=self.timeout,
             client_info=self._client_info,
             declare_extension=self._declares,
+            extension_version=self._shared.declaration.version,
         )
 
     def observe(self, observer: Observer) -> Callable[[], None]:
@@ -251,6 +194,37 @@ class Connection(ABC):
     async def _say_goodbye(self) -> None:
         """What this wire tells the server before closing."""
 
+    async def _ask(self, method: str, params: Mapping[str, Any] | None, timeout: float) -> dict[str, Any]:
+        message: dict[str, Any] = {"jsonrpc": "2.0", "id": self._channel.next_id(), "method": method}
+        if params is not None:
+            message["params"] = dict(params)
+        call = self._dress(message)
+        try:
+            answer = await self._channel.ask(call, timeout)
+        except (TimedOut, anyio.get_cancelled_exc_class()):
+            await self._abandon(message["id"])
+            raise
+        return answer.result
+
+    async def _abandon(self, request_id: int) -> None:  # noqa: B027 - one wire has nothing to do here
+        """Tell the server that nobody waits for that answer any more; here the closed stream has told it."""
+
+    async def _agreeing(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        """Run `attempt`; where it is refused for the declared version, turn to a shared one and run it once more."""
+        declared = self._shared.declaration.version
+        try:
+            return await attempt()
+        except ExtensionVersionNotSupported as refusal:
+            async with self._shared.declaring:
+                if self._shared.declaration.version == declared:  # else another request found the way meanwhile
+                    if not self._shared.declaration.turn_to(refusal.supported):
+                        raise
+                    await self._declare_anew()
+        return await attempt()
+
+    async def _declare_anew(self) -> None:  # noqa: B027 - one wire has nothing to do here
+        """Make the changed declaration known, where requests do not carry it anyway."""
+
     def _call(self, headers: Mapping[str, str], message: Mapping[str, Any] | None, http_method: str = "POST") -> Call:
         token, label = (self.credential.token, self.credential.label) if self.credential else (None, "")
         return Call(
@@ -263,7 +237,7 @@ class Connection(ABC):
         )
 
     def _capabilities(self) -> dict[str, Any]:
-        return {"extensions": {EXTENSION_ID: {}}} if self._declares else {}
+        return {"extensions": {EXTENSION_ID: self._shared.declaration.settings}} if self._declares else {}
 
 
 def checked_url(url: str) -> str:

@@ -8,15 +8,21 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from agent_discovery.wire import EXTENSION_VERSION_NOT_SUPPORTED
+
 if TYPE_CHECKING:
+    from agent_discovery.versions import Version
+
     from .challenge import Challenge
 
 __all__ = [
     "BadRequest",
     "ExtensionMissing",
+    "ExtensionVersionNotSupported",
     "HostError",
     "InsufficientScope",
     "NotAuthenticated",
+    "ProtocolVersionTooLow",
     "ServerFault",
     "ServerRefused",
     "SessionEnded",
@@ -141,6 +147,33 @@ class UnsupportedProtocolVersion(ServerRefused):
         return f"it speaks {', '.join(self.supported)}: connect with the wire that matches, or with wire='auto'"
 
 
+class ExtensionVersionNotSupported(ServerRefused):
+    """The server does not speak the declared major of the extension (-32005), and no other one could be agreed on.
+
+    `requested` is what the server took for declared, `supported` what it has. Source: extension-versioning draft.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        supported: "tuple[Version, ...]",
+        requested: str,
+        data: Any = None,
+        status: int = 0,
+        headers: Mapping[str, str] = _NO_HEADERS,
+    ) -> None:
+        self.supported = supported
+        self.requested = requested
+        super().__init__(message, code=EXTENSION_VERSION_NOT_SUPPORTED, data=data, status=status, headers=headers)
+
+    def _next_move(self) -> str:
+        return (
+            f"it has {', '.join(map(str, self.supported))} of the extension, and {self.requested} was declared: "
+            "declare one of its majors if this host speaks it, else go on with tools/list and tools/call"
+        )
+
+
 class ServerFault(HostError):
     """The server broke the protocol: the answer cannot be what was asked for.
 
@@ -185,3 +218,20 @@ class ExtensionMissing(HostError):
     def __init__(self, server: str) -> None:
         self.server = server
         super().__init__(f"{server} does not advertise agent discovery; go on with tools/list and tools/call")
+
+
+class ProtocolVersionTooLow(HostError):
+    """The server's agents need a newer protocol version than this connection speaks (`requires.protocolVersion`).
+
+    Nothing was refused: the server leaves it to the host to decline (extension-versioning draft, "Protocol Version
+    Dependencies"). `required` and `spoken` are protocol versions.
+    """
+
+    def __init__(self, server: str, *, required: str, spoken: str) -> None:
+        self.server = server
+        self.required = required
+        self.spoken = spoken
+        super().__init__(
+            f"the agents of {server} need protocol version {required} or newer, and this connection speaks {spoken}; "
+            "connect with the wire that has it, or go on with tools/list and tools/call"
+        )

@@ -9,7 +9,7 @@ import itertools
 import json
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -42,11 +42,13 @@ class Call:
     token: str | None = None
     caller: str = ""
     in_session: bool = False
+    on_request: Callable[[Mapping[str, Any]], Awaitable[None]] | None = None
+    """Told of what the server itself asks on the answer's stream."""
 
     @property
     def name(self) -> str:
         """The JSON-RPC method, else the HTTP method: what an error calls this request."""
-        return str(self.message["method"]) if self.message else self.http_method
+        return str(self.message.get("method", "a response")) if self.message else self.http_method
 
 
 class Channel:
@@ -158,6 +160,8 @@ class Channel:
                 if "method" not in message:
                     return Answer(response.status_code, _lowered(response.headers), message, message)
                 trace.notified(message)
+                if call.on_request is not None and "id" in message:
+                    await call.on_request(message)
         raise ServerFault(f"its event stream ended without the answer to {call.name}", status=response.status_code)
 
     def _begin(self, call: Call) -> "_Trace":

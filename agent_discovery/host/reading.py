@@ -21,8 +21,8 @@ from agent_discovery.wire import (
     ModelRoutingHint,
 )
 
-from .connection import Connection
 from .errors import ServerFault
+from .source import AgentSource
 
 __all__ = ["MAX_PAGES", "Roster", "fetch_details", "fetch_roster"]
 
@@ -62,7 +62,7 @@ class Roster:
         return name in self._by_name
 
 
-async def fetch_roster(connection: Connection, clock: Callable[[], float]) -> tuple[Roster, float]:
+async def fetch_roster(connection: AgentSource, clock: Callable[[], float]) -> tuple[Roster, float]:
     """Ask for all pages of `agents/list`; returns the roster and the clock's time at the first page's receipt.
 
     Raises `ServerFault` for malformed pages, a name given twice, and pages without end.
@@ -86,7 +86,7 @@ async def fetch_roster(connection: Connection, clock: Callable[[], float]) -> tu
         cursors.add(cursor)
 
 
-async def fetch_details(connection: Connection, name: str, clock: Callable[[], float]) -> tuple[AgentDetails, float]:
+async def fetch_details(connection: AgentSource, name: str, clock: Callable[[], float]) -> tuple[AgentDetails, float]:
     """Ask for one agent; returns its details and the clock's time at receipt. Raises `ServerFault` when malformed."""
     result = await connection.request(AGENTS_GET, {"name": name})
     received = clock()

@@ -6,7 +6,7 @@ Owns the headers and `_meta` of each request, `server/discover`, and the stream 
 import base64
 import re
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
 from typing import Any, ClassVar, Final
 
 import anyio
@@ -22,9 +22,11 @@ from agent_discovery.wire import (
 )
 
 from .answers import Answer, read_result
-from .connection import Connection, Notification, Opening, Wire
+from .connection import Connection
 from .errors import ServerFault, ServerRefused, StreamLost, TimedOut, UnsupportedProtocolVersion
 from .exchange import Call
+from .opening import Opening, Wire
+from .source import Notification
 
 __all__ = ["StatelessConnection", "encode_header_value"]
 
@@ -65,11 +67,18 @@ class StatelessConnection(Connection):
     @asynccontextmanager
     async def _listen(self) -> AsyncIterator[AsyncIterator[Notification]]:
         params = {"notifications": {LISTEN_FILTER_KEY: True}}
-        call = self._dress({"jsonrpc": "2.0", "id": self._channel.next_id(), "method": LISTEN, "params": params})
-        async with self._channel.stream(call, self.timeout) as messages:
-            await self._acknowledged(call, messages)
-            async with aclosing(_told(call, messages, self.url)) as notifications:
-                yield notifications
+
+        async def begin() -> tuple[Call, AsyncGenerator[dict[str, Any], None], AsyncExitStack]:
+            message = {"jsonrpc": "2.0", "id": self._channel.next_id(), "method": LISTEN, "params": params}
+            call = self._dress(message)
+            async with AsyncExitStack() as stack:
+                messages = await stack.enter_async_context(self._channel.stream(call, self.timeout))
+                await self._acknowledged(call, messages)
+                return call, messages, stack.pop_all()
+
+        call, messages, stack = await self._agreeing(begin)
+        async with stack, aclosing(_told(call, messages, self.url)) as notifications:
+            yield notifications
 
     async def _say_goodbye(self) -> None:
         """Nothing: there is no session to end."""

@@ -16,8 +16,8 @@ from typing import Final
 import anyio
 
 from .cache import AgentCache
-from .connection import Connection
 from .errors import BadRequest, HostError, StreamLost, TimedOut
+from .source import AgentSource
 
 __all__ = ["Watch", "watch_list_changed"]
 
@@ -83,7 +83,7 @@ class Watch:
 
 @asynccontextmanager
 async def watch_list_changed(
-    connection: Connection,
+    connection: AgentSource,
     cache: AgentCache,
     *,
     on_change: OnChange | None = None,
@@ -128,7 +128,7 @@ async def watch_list_changed(
 class _Listener:
     """The task behind a watch."""
 
-    connection: Connection
+    connection: AgentSource
     cache: AgentCache
     on_change: OnChange | None
     tries: int
