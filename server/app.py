@@ -27,9 +27,7 @@ from starlette.routing import Route
 
 from agent_discovery.server import AgentDiscovery, AgentRegistry
 from agent_discovery.server.negotiation import ServedVersions
-from server.roster import build_registry
-from server.tokens import DEMO_SCOPES, TableVerifier
-from server.tools import ToolShelf, build_tools
+from server.published import Published
 from server.wires import OneWire, Wire
 
 __all__ = ["MCP_PATH", "DemoApp", "Settings", "build_app", "build_server"]
@@ -97,18 +95,18 @@ class DemoApp:
     discovery: AgentDiscovery
 
 
-def build_server(registry: AgentRegistry, versions: tuple[str, ...] = ()) -> tuple[Server[Any], AgentDiscovery]:
-    """The MCP server without a transport: six tools and the extension, and no capability that is not served."""
+def build_server(published: Published, versions: tuple[str, ...] = ()) -> tuple[Server[Any], AgentDiscovery]:
+    """The MCP server without a transport: tools and the extension, and no capability that is not served."""
     server: Server[Any] = Server(
         "agent-discovery-demo",
         version="0.1.0",
         title="Agent discovery demo",
-        cache_hints={"tools/list": CacheHint(ttl_ms=registry.ttl_ms, scope="private")},
+        cache_hints={"tools/list": CacheHint(ttl_ms=published.registry.ttl_ms, scope="private")},
         # No tool of this server mirrors an argument in a header, so there is nothing to validate.
         get_tool_input_schema=lambda _name: None,
     )
-    ToolShelf(build_tools(registry)).serve_on(server)
-    discovery = AgentDiscovery(registry, versions=versions or None)
+    published.shelf.serve_on(server)
+    discovery = AgentDiscovery(published.registry, versions=versions or None)
     discovery.attach(server)
     return server, discovery
 
@@ -120,8 +118,8 @@ def build_app(settings: Settings, base_url: str) -> DemoApp:
         settings: how it runs.
         base_url: under which clients reach it, without a trailing slash; goes into challenges and metadata.
     """
-    registry = build_registry(ttl_ms=settings.ttl_ms, page_size=settings.page_size, synthetic=settings.synthetic)
-    server, discovery = build_server(registry, settings.extension_versions)
+    published = Published(ttl_ms=settings.ttl_ms, page_size=settings.page_size, synthetic=settings.synthetic)
+    server, discovery = build_server(published, settings.extension_versions)
     manager = StreamableHTTPSessionManager(
         server,
         json_response=settings.json_response,
@@ -144,17 +142,19 @@ def build_app(settings: Settings, base_url: str) -> DemoApp:
         routes=[
             Route(MCP_PATH, endpoint=RequireAuthMiddleware(transport, [], metadata_url)),
             Route("/healthz", endpoint=_healthz, methods=["GET"]),
-            *create_protected_resource_routes(resource, [AnyHttpUrl(base_url)], scopes_supported=list(DEMO_SCOPES)),
+            *create_protected_resource_routes(
+                resource, [AnyHttpUrl(base_url)], scopes_supported=list(published.scopes)
+            ),
         ],
         middleware=[
-            Middleware(AuthenticationMiddleware, backend=BearerAuthBackend(TableVerifier())),
+            Middleware(AuthenticationMiddleware, backend=BearerAuthBackend(published.verifier)),
             Middleware(AuthContextMiddleware),
         ],
         lifespan=lifespan,
     )
     # One spelling of each path: a redirect from a trailing slash would answer before anybody asked for a token.
     asgi.router.redirect_slashes = False
-    return DemoApp(asgi, registry, discovery)
+    return DemoApp(asgi, published.registry, discovery)
 
 
 async def _healthz(_request: Request) -> JSONResponse:

@@ -1,15 +1,29 @@
 """The demo's roster: who is in it, who sees whom, and which tools are guarded.
 
-Owns the agents of the walkthrough and the factory for their registry. It leaves the tools themselves to `tools` and the
-policies' meaning to `agent_discovery.server`.
+Owns the agents of the walkthrough, and the shape of a whole roster. It leaves the tools themselves to `tools`, rosters
+of others to `roster_file`, publishing them to `published`, and the policies' meaning to `agent_discovery.server`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from typing import Final
 
-from agent_discovery.server import Access, AgentDef, AgentRegistry, ModelRoutingHint, holders_of
+from agent_discovery.server import Access, AgentDef, ModelRoutingHint, holders_of
+from server.canned import CannedTool
+from server.tokens import DEMO_SCOPES, DEMO_TOKENS, DemoToken
 
-__all__ = ["BILLING_AGENT", "DEPLOY_AGENT", "PIPELINE_AGENT", "RELEASE_AGENT", "TOOL_NAMES", "build_registry"]
+__all__ = [
+    "BILLING_AGENT",
+    "BUILT_IN",
+    "DEPLOY_AGENT",
+    "PIPELINE_AGENT",
+    "RELEASE_AGENT",
+    "TOOL_NAMES",
+    "Provider",
+    "Roster",
+    "RosterTool",
+    "synthetic_agents",
+]
 
 TOOL_NAMES: Final = (
     "list_failed_pipelines",
@@ -22,6 +36,8 @@ TOOL_NAMES: Final = (
 
 _BILLING_ONLY: Final = Access(visible_to=holders_of("billing:read"))
 _DEPLOY_BY_STEP_UP: Final = Access(challenge=("ops:deploy",))
+_OPEN_TO_ALL: Final = Access()
+_GUARDED: Final = {"list_invoices": _BILLING_ONLY, "deploy_service": _DEPLOY_BY_STEP_UP}
 
 PIPELINE_AGENT: Final = AgentDef(
     name="pipeline-agent",
@@ -75,25 +91,52 @@ RELEASE_AGENT: Final = AgentDef(
 )
 
 
-def build_registry(*, ttl_ms: int = 60_000, page_size: int = 50, synthetic: int = 0) -> AgentRegistry:
-    """The registry that the demo server begins with; `synthetic` more agents follow the three, for scale."""
-    registry = AgentRegistry(
-        (PIPELINE_AGENT, BILLING_AGENT, DEPLOY_AGENT, *_synthetic_agents(synthetic)),
-        tools=TOOL_NAMES,
-        ttl_ms=ttl_ms,
-        page_size=page_size,
-    )
-    registry.guard_tool("list_invoices", _BILLING_ONLY)
-    registry.guard_tool("deploy_service", _DEPLOY_BY_STEP_UP)
-    return registry
+@dataclass(frozen=True, kw_only=True)
+class Provider:
+    """Who stands behind the agents, for the REST door. Without URLs of its own the server's own go out."""
+
+    organization: str = "Agent discovery demo"
+    url: str | None = None
+    version: str = "0.1.0"
+    documentation_url: str | None = None
 
 
-def _synthetic_agents(count: int) -> Iterator[AgentDef]:
+@dataclass(frozen=True, kw_only=True)
+class RosterTool:
+    """One tool of a roster: a tool of this server by its name, or one with a written-down answer."""
+
+    name: str
+    canned: CannedTool | None = None
+    access: Access = _OPEN_TO_ALL
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roster:
+    """All that a server publishes: the built-in one, or what a roster file says."""
+
+    agents: tuple[AgentDef, ...]
+    tools: tuple[RosterTool, ...]
+    tokens: tuple[DemoToken, ...]
+    scopes: tuple[str, ...]
+    provider: Provider = Provider()
+
+
+BUILT_IN: Final = Roster(
+    agents=(PIPELINE_AGENT, BILLING_AGENT, DEPLOY_AGENT),
+    tools=tuple(RosterTool(name=name, access=_GUARDED.get(name, _OPEN_TO_ALL)) for name in TOOL_NAMES),
+    tokens=DEMO_TOKENS,
+    scopes=DEMO_SCOPES,
+)
+
+
+def synthetic_agents(count: int, tools: Collection[str] = TOOL_NAMES) -> Iterator[AgentDef]:
+    """`count` made-up agents, for scale; they name a tool where the server has it."""
+    named = ("list_failed_pipelines",) if "list_failed_pipelines" in tools else ()
     for number in range(1, count + 1):
         yield AgentDef(
             name=f"synthetic-{number:05}",
             description=f"Stands in for agent number {number} of a large roster.",
             capabilities=("synthetic", f"shard-{number % 16:02}"),
             instructions="You stand in for one of many. Answer from list_failed_pipelines.",
-            tools=("list_failed_pipelines",),
+            tools=named,
         )

@@ -5,7 +5,7 @@ tokens are public on purpose and must guard nothing of worth. Tokens are never l
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from mcp.server.auth.provider import AccessToken
@@ -22,7 +22,7 @@ DEMO_SCOPES: Final = ("ops:read", "ops:deploy", "billing:read")
 class DemoToken:
     """One token: the user it speaks for and what it may do."""
 
-    token: str
+    token: str = field(repr=False)
     user: str
     scopes: tuple[str, ...]
 
@@ -35,10 +35,16 @@ DEMO_TOKENS: Final = (
 
 
 class TableVerifier:
-    """The SDK's `TokenVerifier` over a table of tokens."""
+    """The SDK's `TokenVerifier` over a table of tokens, which may be replaced while the server runs."""
 
     def __init__(self, tokens: Iterable[DemoToken] = DEMO_TOKENS) -> None:
         self._tokens = {token.token: token for token in tokens}
+
+    def replace(self, tokens: Iterable[DemoToken]) -> frozenset[str]:
+        """Take another table from now on; gives the tokens that are gone or mean something else now."""
+        before = self._tokens
+        self._tokens = {token.token: token for token in tokens}
+        return frozenset(token for token, meant in before.items() if self._tokens.get(token) != meant)
 
     async def verify_token(self, token: str) -> AccessToken | None:
         """What the token stands for, or None for one that is not in the table.

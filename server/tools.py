@@ -4,8 +4,7 @@ Owns the tools and their serving on a low-level server. It leaves who may see an
 extension asks before a call gets here.
 """
 
-import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Annotated, Any, Final, Literal
 
 import mcp_types as types
@@ -21,6 +20,7 @@ from pydantic import BaseModel, Field
 from agent_discovery.server import AgentRegistry
 from agent_discovery.wire import INVALID_PARAMS
 from server import records
+from server.canned import CannedTool, as_result
 from server.roster import RELEASE_AGENT
 
 __all__ = ["ToolShelf", "build_tools"]
@@ -150,21 +150,19 @@ def build_tools(registry: AgentRegistry) -> tuple[Tool, ...]:
 
 
 class ToolShelf:
-    """Serves `tools/list` and `tools/call` for a fixed row of tools on a low-level server."""
+    """Serves `tools/list` and `tools/call` for a row of tools on a low-level server; the row may be replaced."""
 
-    def __init__(self, tools: Sequence[Tool]) -> None:
+    def __init__(self, tools: Sequence[Tool | CannedTool] = ()) -> None:
+        self.replace(tools)
+
+    def replace(self, tools: Sequence[Tool | CannedTool]) -> None:
+        """Serve these tools from now on, in this order."""
         self._tools = {tool.name: tool for tool in tools}
-        self._listing = [
-            types.Tool(
-                name=tool.name,
-                title=tool.title,
-                description=tool.description,
-                input_schema=tool.parameters,
-                output_schema=tool.output_schema,
-                annotations=tool.annotations,
-            )
-            for tool in tools
-        ]
+        self._listing = [tool.definition() if isinstance(tool, CannedTool) else _definition(tool) for tool in tools]
+
+    def names(self) -> Collection[str]:
+        """The names of the tools as of now."""
+        return self._tools.keys()
 
     async def on_list(
         self, _ctx: ServerRequestContext[Any, Any], params: types.PaginatedRequestParams | None
@@ -178,12 +176,17 @@ class ToolShelf:
         self, _ctx: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         """Run one tool. Wrong arguments and what the tool refuses are results that the model can read and mend."""
-        tool = self._tools[params.name]
+        tool = self._tools.get(params.name)
+        if tool is None:
+            # It was there when the extension let the call in, and a reload has taken it away since.
+            raise MCPError(INVALID_PARAMS, "this tool is gone; call tools/list for the current ones")
+        if isinstance(tool, CannedTool):
+            return tool.answer(params.arguments or {})
         try:
             result = await tool.run(params.arguments or {}, Context())
         except ToolError as error:
             return types.CallToolResult(content=[types.TextContent(type="text", text=str(error))], is_error=True)
-        return _as_result(result)
+        return as_result(result.model_dump(mode="json"))
 
     def serve_on(self, server: Server[Any]) -> None:
         """Register both methods on `server`."""
@@ -191,8 +194,12 @@ class ToolShelf:
         server.add_request_handler("tools/call", types.CallToolRequestParams, self.on_call)
 
 
-def _as_result(result: BaseModel) -> types.CallToolResult:
-    structured = result.model_dump(mode="json")
-    # The structured result as text too, for hosts that show a model only that (MCP, "Structured content").
-    text = types.TextContent(type="text", text=json.dumps(structured, separators=(",", ":")))
-    return types.CallToolResult(content=[text], structured_content=structured)
+def _definition(tool: Tool) -> types.Tool:
+    return types.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=tool.parameters,
+        output_schema=tool.output_schema,
+        annotations=tool.annotations,
+    )

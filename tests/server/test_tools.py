@@ -6,17 +6,18 @@ import pytest
 
 from server import records
 from server.app import Settings
-from server.roster import TOOL_NAMES, build_registry
+from server.published import Published
+from server.roster import TOOL_NAMES
 from server.tools import build_tools
 from tests.server.callers import Caller
 
 
 def test_the_tools_are_those_the_roster_counts_on() -> None:
-    assert tuple(tool.name for tool in build_tools(build_registry())) == TOOL_NAMES
+    assert tuple(tool.name for tool in build_tools(Published().registry)) == TOOL_NAMES
 
 
 def test_every_tool_is_described_down_to_each_argument() -> None:
-    for tool in build_tools(build_registry()):
+    for tool in build_tools(Published().registry):
         assert tool.title
         assert tool.description
         assert tool.annotations is not None
