@@ -41,6 +41,10 @@ class ActingPanel(Vertical):
             self.caller = caller
             super().__init__()
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._texts: list[str] = []
+
     def compose(self) -> ComposeResult:
         yield OptionList(*(Option(Content(caller.name)) for caller in CAST), id="acting-list", markup=False)
 
@@ -49,12 +53,15 @@ class ActingPanel(Vertical):
 
     def show(self, acting: Caller, *, show_tokens: bool, streams: Mapping[str, str]) -> None:
         """Show who acts; `streams` says by the caller's name whether changes are heard."""
-        listed = self.query_one(OptionList)
-        for index, caller in enumerate(CAST):
-            text = caller_text(
-                caller, acting=caller == acting, show_token=show_tokens, stream=streams.get(caller.name, "")
-            )
-            listed.replace_option_prompt_at_index(index, Content(printable(text)))
+        texts = [
+            printable(caller_text(who, acting=who == acting, show_token=show_tokens, stream=streams.get(who.name, "")))
+            for who in CAST
+        ]
+        if texts != self._texts:
+            self._texts = texts
+            listed = self.query_one(OptionList)
+            for index, text in enumerate(texts):
+                listed.replace_option_prompt_at_index(index, Content(text))
 
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:

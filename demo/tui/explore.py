@@ -76,6 +76,10 @@ class ExploreScreen(AskingScreen):
         Binding("escape", "stop", "Stop", id="explore.stop", show=False, tooltip="Leave a field; break off a call"),
     ]
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._told_title = ("", "")
+
     def compose_body(self) -> ComposeResult:
         yield PanelTabs(self.PANELS, id="explore-tabs")
         with Horizontal(id="explore"):
@@ -186,7 +190,7 @@ class ExploreScreen(AskingScreen):
         self.ask(broken.do, lambda outcome: self._broke(broken, outcome))
 
     @on(TrafficPanel.Chosen)
-    def _logged_chosen(self, event: TrafficPanel.Chosen) -> None:
+    def _logged(self, event: TrafficPanel.Chosen) -> None:
         self.query_one(ExchangeView).record = event.record
 
     # What came of it
@@ -264,7 +268,10 @@ class ExploreScreen(AskingScreen):
         self.query_one(ActingPanel).show(acting, show_tokens=program.show_tokens, streams=self.streams)
         self.query_one(RostersPanel).show(*(self._column(caller) for caller in self._sides()))
         self.query_one(BreakagePanel).use_wire(self.wire)
-        self.tell_title(wire=self.wire if self.connected else "", acting=f"{acting.name} ({' '.join(acting.scopes)})")
+        title = (self.wire if self.connected else "", f"{acting.name} ({' '.join(acting.scopes)})")
+        if title != self._told_title:
+            self._told_title = title
+            self.tell_title(wire=title[0], acting=title[1])
         roster = self.rosters.get(acting)
         if roster is not None:
             opened = self.opened.get(acting.user, {}).values()

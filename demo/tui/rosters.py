@@ -105,9 +105,11 @@ class RostersPanel(Vertical):
 
     def show(self, first: RosterColumn, second: RosterColumn) -> None:
         """Show these two side by side."""
+        before = [column.heading for column in self._columns]
         self._columns = (first, second)
         for side, mine, other in (("first", first, second), ("second", second, first)):
-            self.query_one(f"#roster-{side}-head", Static).update(Content(printable(mine.heading)))
+            if mine.heading not in before:
+                self.query_one(f"#roster-{side}-head", Static).update(Content(printable(mine.heading)))
             self.query_one(f"#roster-{side}", RosterList).show(roster_rows(mine.roster, other.roster))
 
     @on(OptionList.OptionSelected)

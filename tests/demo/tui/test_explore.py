@@ -41,6 +41,13 @@ def wire(request: pytest.FixtureRequest) -> Wire:
     return chosen
 
 
+@pytest.fixture(params=["session", pytest.param("stateless", marks=pytest.mark.slow)])
+def some_wire(request: pytest.FixtureRequest) -> Wire:
+    """The session wire, and both where time does not matter: for what hardly depends on the wire."""
+    chosen: Wire = request.param
+    return chosen
+
+
 class Hands:
     """Keys and waiting, for one running program."""
 
@@ -96,19 +103,19 @@ def exploring(tui_app: Any, until: Any) -> Any:
 
 
 async def test_both_rosters_stand_side_by_side_with_what_only_one_sees(
-    exploring: Any, wire: Wire, screen_text: Any
+    exploring: Any, some_wire: Wire, screen_text: Any
 ) -> None:
-    async with exploring(wire=wire) as hands:
+    async with exploring(wire=some_wire) as hands:
         await hands.until(lambda: "◆ billing-agent" in screen_text(hands.app))
         shown = screen_text(hands.app)
         assert "= pipeline-agent  = pipeline-agent" in shown
         assert "alice-read" not in shown
         await hands.until(lambda: hands.screen.query_one(ContextMeter).cost is not None)
-        await hands.until(lambda: f"{wire} wire" in screen_text(hands.app))
+        await hands.until(lambda: f"{some_wire} wire" in screen_text(hands.app))
 
 
-async def test_an_agent_opens_with_instructions_hint_model_and_tools(exploring: Any, wire: Wire) -> None:
-    async with exploring(wire=wire) as hands:
+async def test_an_agent_opens_with_instructions_hint_model_and_tools(exploring: Any, some_wire: Wire) -> None:
+    async with exploring(wire=some_wire) as hands:
         await hands.open_agent("billing-agent", "second")
         await hands.front("agent")
         assert hands.screen.acting == BOB
@@ -125,9 +132,9 @@ async def test_an_agent_opens_with_instructions_hint_model_and_tools(exploring: 
 
 
 async def test_a_form_says_at_the_field_what_is_wrong_and_calls_the_tool_when_it_is_right(
-    exploring: Any, wire: Wire
+    exploring: Any, some_wire: Wire
 ) -> None:
-    async with exploring(wire=wire) as hands:
+    async with exploring(wire=some_wire) as hands:
         await hands.pilot.press("2", "a")
         tools = hands.screen.query_one(ToolPanel)
         listed = tools.query_one("#tools-list", OptionList)
@@ -187,8 +194,8 @@ async def test_publishing_and_retiring_is_heard_and_changes_the_rosters(explorin
         await hands.until(lambda: any("Nothing changed" in text for text in hands.said()))
 
 
-async def test_the_last_request_stands_side_by_side_on_both_wires(exploring: Any, wire: Wire) -> None:
-    async with exploring(wire=wire) as hands:
+async def test_the_last_request_stands_side_by_side_on_both_wires(exploring: Any, some_wire: Wire) -> None:
+    async with exploring(wire=some_wire) as hands:
         await hands.open_agent("pipeline-agent")
         await hands.front("agent")
         await hands.pilot.press("b")
