@@ -20,7 +20,7 @@ from server.tokens import DEMO_TOKENS
 __all__ = ["PATIENCE", "Ended", "ServerProcess", "checked_output", "environment", "interruptible", "run", "serving"]
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-PATIENCE: Final = 40.0
+PATIENCE: Final = 20.0
 """Seconds that a process may take; far more than any needs, as the machine may be busy."""
 
 
