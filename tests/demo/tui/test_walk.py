@@ -73,7 +73,7 @@ async def test_everything_stands_on_the_wide_screen_at_once(tui_app: TuiFactory)
 async def test_looking_around_sends_nothing(tui_app: TuiFactory) -> None:
     async with tui_app() as (app, pilot):
         reader = await Reader(app, pilot).arrive()
-        await reader.press("n", "p", "7", "b", "full_stop", "comma", "l", "escape")
+        await reader.press("n", "p", "7", "b", "full_stop", "comma", "l", "escape", "1")
         assert app.traffic.total == 0
         await reader.press("a")
         sent = app.traffic.total

@@ -1,8 +1,10 @@
 """What the walk's tests share: the walk's screen as a reader uses it, with keys that are waited for."""
 
+import asyncio
 import time
 from collections.abc import Callable
 
+from textual.message_pump import MessagePump
 from textual.pilot import Pilot
 
 from demo.tui.app import WalkthroughApp
@@ -72,13 +74,24 @@ class Reader:
         await self.until(lambda: isinstance(self.app.screen, WalkScreen) and self.screen.front)
         return self
 
+    @staticmethod
+    async def _answers(node: MessagePump) -> None:
+        """A key goes from queue to queue, and on a busy machine `Pilot.press` does not wait for the last of them."""
+        answered = asyncio.Event()
+        if node.call_later(answered.set):
+            await asyncio.wait_for(answered.wait(), 10.0)
+
     async def press(self, *keys: str) -> None:
         """Press keys, each only when what the one before did is done and shown."""
         for key in keys:
             await self.pilot.press(key)
             await self.rest()
 
-    async def rest(self, seconds: float = 20.0) -> None:
-        """Wait until nothing is under way and all is shown."""
+    async def rest(self, seconds: float = 30.0) -> None:
+        """Wait until the last key has arrived, nothing is under way and all is shown."""
+        focused = [] if self.app.focused is None else self.app.focused.ancestors_with_self
+        for node in (self.app, self.app.screen, *focused, self.app.screen, self.app):
+            if isinstance(node, MessagePump):
+                await self._answers(node)
         await self.until(lambda: self.screen.at_rest, seconds)
         await self.pilot.pause()
