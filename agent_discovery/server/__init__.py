@@ -3,7 +3,7 @@
 Owns nothing; it names what the modules of this package offer.
 """
 
-from agent_discovery.server.access import Access, Scopes, VisibilityRule, caller_scopes, everyone, holders_of
+from agent_discovery.server.access import Access, Scopes, ScopesOf, VisibilityRule, caller_scopes, everyone, holders_of
 from agent_discovery.server.agents import AgentDef
 from agent_discovery.server.cursors import InvalidCursor
 from agent_discovery.server.extension import AgentDiscovery
@@ -21,6 +21,7 @@ __all__ = [
     "ModelRoutingHint",
     "RosterView",
     "Scopes",
+    "ScopesOf",
     "StepUpEdge",
     "StepUpRequired",
     "VisibilityRule",

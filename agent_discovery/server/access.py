@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from mcp.server.auth.middleware.auth_context import get_access_token
+from starlette.requests import Request
 
-__all__ = ["Access", "Scopes", "VisibilityRule", "caller_scopes", "everyone", "holders_of"]
+__all__ = ["Access", "Scopes", "ScopesOf", "VisibilityRule", "caller_scopes", "everyone", "holders_of"]
 
 Scopes = frozenset[str]
+ScopesOf = Callable[[Request | None], Scopes]
+"""Gives a caller's scopes from the HTTP request now being served, or from None where there is no HTTP (stdio)."""
 VisibilityRule = Callable[[Scopes], bool]
 """Decides from the caller's scopes alone, so that one answer serves every caller with the same scopes."""
 
@@ -80,11 +83,11 @@ class Access:
         return () if scopes.issuperset(self.challenge) else self.challenge
 
 
-def caller_scopes() -> Scopes:
+def caller_scopes(_request: Request | None = None) -> Scopes:
     """The scopes of the token on the request now being served; empty where no token was asked for.
 
-    The SDK carries the token in a context variable set for each request, so two requests of one session that come with
-    different tokens are told apart.
+    The rule that `AgentDiscovery` goes by unless it is given another. The SDK carries the token in a context variable
+    set for each request, so two requests of one session that come with different tokens are told apart.
     """
     token = get_access_token()
     return frozenset(token.scopes) if token is not None else frozenset()

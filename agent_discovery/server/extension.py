@@ -19,11 +19,11 @@ from mcp_types import RequestParams, SubscriptionsListenRequestParams
 from starlette.types import ASGIApp
 
 from agent_discovery.server import signposts
-from agent_discovery.server.access import Scopes, caller_scopes
+from agent_discovery.server.access import ScopesOf, caller_scopes
 from agent_discovery.server.changes import OpenStreams
 from agent_discovery.server.cursors import InvalidCursor
 from agent_discovery.server.ids import RequestIdGuard
-from agent_discovery.server.middleware import AttachedContext, DiscoveryMiddleware, ScopesOf
+from agent_discovery.server.middleware import AttachedContext, DiscoveryMiddleware
 from agent_discovery.server.negotiation import ServedVersions
 from agent_discovery.server.registry import AgentRegistry
 from agent_discovery.server.stepup import StepUpEdge, StepUpRequired
@@ -54,10 +54,6 @@ class _GetParams(RequestParams):
     name: str
 
 
-def _scopes_of_token(_ctx: ServerRequestContext[Any, Any]) -> Scopes:
-    return caller_scopes()
-
-
 class AgentDiscovery(Extension):
     """Publishes the agents of a registry from a server on the official SDK.
 
@@ -67,7 +63,8 @@ class AgentDiscovery(Extension):
 
     Args:
         registry: the roster; change it while the server runs, and clients are told.
-        scopes_of: the caller's scopes from a request's context; None takes those of the request's bearer token.
+        scopes_of: the caller's scopes from the HTTP request being served (None without HTTP), for every method and
+            stream alike; by default those of the request's bearer token.
         versions: the versions of the extension that the server speaks, one for each major, to be advertised; without
             them it speaks 1.0.0 and advertises none.
         requires_protocol_version: the oldest MCP version the extension is meant for here; advertised, never enforced.
@@ -84,14 +81,14 @@ class AgentDiscovery(Extension):
         self,
         registry: AgentRegistry,
         *,
-        scopes_of: ScopesOf | None = None,
+        scopes_of: ScopesOf = caller_scopes,
         versions: Iterable[str | Version] | None = None,
         requires_protocol_version: str | None = None,
     ) -> None:
         if not isinstance(registry, AgentRegistry):
             raise ValueError(f"AgentDiscovery needs an AgentRegistry, got {registry!r}; write AgentRegistry([...])")
         self.registry = registry
-        self._scopes_of: ScopesOf = scopes_of if scopes_of is not None else _scopes_of_token
+        self._scopes_of = scopes_of
         self._versions = ServedVersions(versions, requires_protocol_version)
         self._server: Server[Any] | None = None
         self._streams = OpenStreams(registry)
@@ -158,7 +155,7 @@ class AgentDiscovery(Extension):
             resource_metadata_url: goes into challenges (RFC 9728).
             max_body_size: bytes; the transport's own limit.
         """
-        watched = StreamReporter(app, streams=self._streams, scopes=caller_scopes, closing=self._closing)
+        watched = StreamReporter(app, streams=self._streams, scopes_of=self._scopes_of, closing=self._closing)
         guarded = RequestIdGuard(watched, max_body_size=max_body_size)
         return StepUpEdge(guarded, resource_metadata_url=resource_metadata_url)
 
@@ -203,7 +200,7 @@ class AgentDiscovery(Extension):
 
     async def _list(self, ctx: ServerRequestContext[Any, Any], params: _ListParams) -> HandlerResult:
         _attached(ctx)
-        view = self.registry.view(self._scopes_of(ctx))
+        view = self.registry.view(self._scopes_of(ctx.request))
         try:
             return view.page(params.cursor)
         except InvalidCursor as error:
@@ -211,7 +208,7 @@ class AgentDiscovery(Extension):
 
     async def _get(self, ctx: ServerRequestContext[Any, Any], params: _GetParams) -> HandlerResult:
         attached = _attached(ctx)
-        scopes = self._scopes_of(ctx)
+        scopes = self._scopes_of(ctx.request)
         view = self.registry.view(scopes)
         agent = view.agents.get(params.name)
         if agent is None:
@@ -219,17 +216,15 @@ class AgentDiscovery(Extension):
             raise MCPError(INVALID_PARAMS, text, {"reason": AGENT_NOT_FOUND})
         if needed := agent.access.missing(scopes):
             raise StepUpRequired(needed, signposts.insufficient_scope(f"Opening {agent.name}", needed))
-        details = AgentDetails(
+        tools = await attached.door.tools_of(agent, scopes, attached, attached.call_next)
+        return AgentDetails(
             agent=agent.card(),
             instructions=agent.instructions,
             model_routing_hint=agent.model_routing_hint,
-            tools=(),
+            tools=tuple(tools),
             ttl_ms=self.registry.ttl_ms,
             cache_scope="private",
-        )
-        # Tools go in as they came: dumping them with the model would drop a schema's nulls.
-        tools = await attached.door.tools_of(agent, scopes, attached, attached.call_next)
-        return {**details.to_wire(), "tools": tools}
+        ).to_wire()
 
 
 def _attached(ctx: ServerRequestContext[Any, Any]) -> AttachedContext:

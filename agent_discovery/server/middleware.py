@@ -16,11 +16,11 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from agent_discovery.server import signposts
-from agent_discovery.server.access import Scopes
+from agent_discovery.server.access import ScopesOf
 from agent_discovery.server.changes import Follower, OpenStreams, follow_session, serve_listen
 from agent_discovery.server.negotiation import Declaration, ServedVersions, VersionNotSupported
 from agent_discovery.server.registry import AgentRegistry
-from agent_discovery.server.stepup import StepUpRequired, TrueAnswer, answer_with, at_edge
+from agent_discovery.server.stepup import StepUpRequired, TrueAnswer, answer_with, at_edge, opens_no_session
 from agent_discovery.server.tools import ToolDoor
 from agent_discovery.wire import (
     AGENTS_GET,
@@ -32,12 +32,11 @@ from agent_discovery.wire import (
     LISTEN_FILTER_KEY,
 )
 
-__all__ = ["AttachedContext", "DiscoveryMiddleware", "ScopesOf"]
+__all__ = ["AttachedContext", "DiscoveryMiddleware"]
 
 _logger = logging.getLogger(__name__)
 
 Context = ServerRequestContext[Any, Any]
-ScopesOf = Callable[[Context], Scopes]
 
 
 @dataclass(kw_only=True)
@@ -59,7 +58,7 @@ class DiscoveryMiddleware:
         door: the server's tools.
         settings: what the extension advertises.
         versions: the versions of the extension that are served.
-        scopes_of: the caller's scopes, from a request's context.
+        scopes_of: the caller's scopes, from the HTTP request.
         streams: the GET streams that are open.
         promises_core_changes: whether the server really sends the core's change notifications to listen streams.
     """
@@ -109,7 +108,7 @@ class DiscoveryMiddleware:
     async def _serve(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         match ctx.method:
             case "initialize":
-                return await self._introduce(ctx, await call_next(ctx))
+                return await self._open(ctx, call_next)
             case "server/discover":
                 return await self._introduce(ctx, await call_next(ctx))
             case "notifications/initialized":
@@ -117,9 +116,9 @@ class DiscoveryMiddleware:
                 await self._follow(ctx)
                 return None
             case "tools/list":
-                return self._door.filtered(await call_next(ctx), self._scopes_of(ctx))
+                return self._door.filtered(await call_next(ctx), self._scopes_of(ctx.request))
             case "tools/call":
-                await self._door.admit(ctx.params, self._scopes_of(ctx))
+                await self._door.admit(ctx.params, self._scopes_of(ctx.request))
                 return await call_next(ctx)
             case m if m == LISTEN and _asks_for_agents(ctx) and _declaration(ctx).made:
                 self._versions.negotiate(_declaration(ctx))
@@ -130,13 +129,20 @@ class DiscoveryMiddleware:
             case _:
                 return await call_next(ctx)
 
+    async def _open(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        try:
+            return await self._introduce(ctx, await call_next(ctx))
+        except Exception:
+            opens_no_session(ctx)
+            raise
+
     async def _introduce(self, ctx: Context, result: HandlerResult) -> HandlerResult:
         """Complete the answer to `initialize` or `server/discover` for this client."""
         if not isinstance(result, Mapping):
             return result
         # To whoever speaks another major, the two methods are as closed as to whoever did not declare the extension.
         usable = self._versions.meets(_declaration(ctx))
-        tools = None if usable else await self._door.visible(self._scopes_of(ctx))
+        tools = None if usable else await self._door.visible(self._scopes_of(ctx.request))
         text = signposts.instructions_for(declared=usable, tools=tools, own=result.get("instructions"))
         capabilities = dict(result.get("capabilities") or {})
         # The SDK leaves `extensions` out of the answers of the handshake versions.
@@ -153,7 +159,7 @@ class DiscoveryMiddleware:
         def serve(session: ServerSession) -> Any:
             return call_next(replace(ctx, session=session))
 
-        return await serve_listen(ctx, self._registry, self._scopes_of(ctx), serve)
+        return await serve_listen(ctx, self._registry, self._scopes_of(ctx.request), serve)
 
     async def _follow(self, ctx: Context) -> None:
         """Tell the session that this message completes of changes, for as long as it lives.
@@ -177,7 +183,7 @@ class DiscoveryMiddleware:
         if session_id is not None and at_edge(ctx):
             return lambda: self._streams.follower(session_id)
         # Nobody reports GET streams here (stdio, or no edge): the caller who opened the session is who listens.
-        follower = Follower(self._registry, self._scopes_of(ctx))
+        follower = Follower(self._registry, self._scopes_of(ctx.request))
         return lambda: follower
 
 

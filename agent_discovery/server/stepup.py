@@ -8,7 +8,7 @@ first byte of an answer, the handler has decided, and its decision lies in a hol
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp.server.context import ServerRequestContext
@@ -16,9 +16,10 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import RequestId
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from agent_discovery.server.openings import end_session
 from agent_discovery.wire import INVALID_REQUEST
 
-__all__ = ["Challenge", "StepUpEdge", "StepUpRequired", "TrueAnswer", "answer_with", "at_edge"]
+__all__ = ["Challenge", "StepUpEdge", "StepUpRequired", "TrueAnswer", "answer_with", "at_edge", "opens_no_session"]
 
 _HOLDER: Final = "agent_discovery.true_answer"
 _UNQUOTABLE: Final = re.compile(r"[^\x20-\x21\x23-\x5B\x5D-\x7E]")
@@ -93,7 +94,8 @@ class TrueAnswer:
 class _Holder:
     """Travels in the ASGI scope of one request, from the edge to the handler and back."""
 
-    answer: TrueAnswer | None = field(default=None)
+    answer: TrueAnswer | None = None
+    opens_nothing: bool = False
 
 
 def at_edge(ctx: ServerRequestContext[Any, Any]) -> bool:
@@ -106,6 +108,13 @@ def answer_with(ctx: ServerRequestContext[Any, Any], answer: TrueAnswer) -> None
     holder = _holder_of(ctx)
     if holder is not None:
         holder.answer = answer
+
+
+def opens_no_session(ctx: ServerRequestContext[Any, Any]) -> None:
+    """Say that this `initialize` was refused. Without an edge around the server this does nothing."""
+    holder = _holder_of(ctx)
+    if holder is not None:
+        holder.opens_nothing = True
 
 
 def _holder_of(ctx: ServerRequestContext[Any, Any]) -> _Holder | None:
@@ -137,28 +146,28 @@ class StepUpEdge:
             await self._app(scope, receive, send)
             return
         holder = _Holder()
-        held: Message | None = None
+        held: list[Message] = []
         replaced = False
 
         async def send_true(message: Message) -> None:
-            nonlocal held, replaced
+            nonlocal replaced
             if replaced:
                 return
-            if message["type"] == "http.response.start":
-                held = message
+            held.append(message)
+            if message["type"] == "http.response.start" or (holder.opens_nothing and holder.answer is None):
                 return
-            if held is not None:
-                start, held = held, None
-                if holder.answer is not None:
-                    replaced = True
-                    await self._send(holder.answer, start, send)
-                    return
-                await send(start)
-            await send(message)
+            if holder.answer is not None and held[0]["type"] == "http.response.start":
+                replaced = True
+                await self._send(holder.answer, held[0], send)
+                return
+            await _flush(held, send)
 
         await self._app({**scope, _HOLDER: holder}, receive, send_true)
-        if held is not None:
-            await send(held)
+        if replaced:
+            return
+        if holder.opens_nothing and held:
+            held[0] = await end_session(self._app, scope, held[0])
+        await _flush(held, send)
 
     async def _send(self, answer: TrueAnswer, replaced: Message, send: Send) -> None:
         body = json.dumps(answer.body, separators=(",", ":")).encode()
@@ -174,3 +183,8 @@ class StepUpEdge:
             headers.append((b"www-authenticate", header.encode("ascii")))
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         await send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+async def _flush(held: list[Message], send: Send) -> None:
+    while held:
+        await send(held.pop(0))

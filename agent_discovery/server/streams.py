@@ -7,8 +7,10 @@ from collections.abc import Callable
 
 import anyio
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from agent_discovery.server.access import ScopesOf
 from agent_discovery.server.changes import OpenStreams
 
 __all__ = ["Closing", "StreamReporter"]
@@ -44,16 +46,14 @@ class StreamReporter:
     Args:
         app: the SDK's transport.
         streams: told of each stream that opens and closes.
-        scopes: gives the scopes of the request now being served.
+        scopes_of: gives the scopes of the request now being served.
         closing: ends the streams when it begins.
     """
 
-    def __init__(
-        self, app: ASGIApp, *, streams: OpenStreams, scopes: Callable[[], frozenset[str]], closing: Closing
-    ) -> None:
+    def __init__(self, app: ASGIApp, *, streams: OpenStreams, scopes_of: ScopesOf, closing: Closing) -> None:
         self._app = app
         self._streams = streams
-        self._scopes = scopes
+        self._scopes_of = scopes_of
         self._closing = closing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -76,7 +76,7 @@ class StreamReporter:
             if message["type"] == "http.response.start":
                 started = True
                 if message["status"] == 200:
-                    closed = self._streams.opened(session_id, self._scopes())
+                    closed = self._streams.opened(session_id, self._scopes_of(Request(scope)))
             elif message["type"] == "http.response.body":
                 complete = not message.get("more_body", False)
             await send(message)

@@ -56,7 +56,7 @@ def test_a_shared_major_is_served_whatever_minor_and_patch(
         assert caller.send("agents/get", {"name": "deploy-agent"}).status_code == 403
 
 
-@pytest.mark.parametrize("use", [*USES, LISTEN], ids=lambda use: str(use))
+@pytest.mark.parametrize("use", [*USES, LISTEN], ids=str)
 def test_a_foreign_major_is_refused_with_400_and_the_whole_error(
     versioned: RunningServer, wire: WireName, use: tuple[str, dict[str, Any]]
 ) -> None:
