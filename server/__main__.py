@@ -8,6 +8,7 @@ import logging
 import signal
 import sys
 import threading
+from pathlib import Path
 from types import FrameType
 from typing import Final, cast
 
@@ -16,6 +17,7 @@ import click
 from agent_discovery.server.negotiation import ServedVersions
 from server.app import Settings
 from server.embedded import ServerFailed, running_server
+from server.roster_file import RosterFileError
 from server.wires import Wire
 
 __all__ = ["main"]
@@ -45,6 +47,13 @@ def _versions(_context: click.Context, _parameter: click.Parameter, value: tuple
 @click.option("--page-size", type=click.IntRange(1), default=50, show_default=True, help="Agents on a page.")
 @click.option("--synthetic", type=click.IntRange(0, 99_999), default=0, metavar="N", help="Add N made-up agents.")
 @click.option(
+    "--roster",
+    "roster_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE.toml",
+    help="Serve this roster, with tokens, scopes and tools of its own; read again when it changes, and on SIGHUP.",
+)
+@click.option(
     "--extension-version",
     "extension_versions",
     multiple=True,
@@ -66,10 +75,14 @@ def main(
     ttl_ms: int,
     page_size: int,
     synthetic: int,
+    roster_file: Path | None,
     extension_versions: tuple[str, ...],
     log_level: str,
 ) -> None:
-    """Serve three agents and six tools over MCP, with the agent-discovery extension, until interrupted."""
+    """Serve agents and tools over MCP, with the agent-discovery extension, until interrupted.
+
+    Without --roster these are three agents and six tools about pipelines, invoices and deployments.
+    """
     settings = Settings(
         host=host,
         port=port,
@@ -77,12 +90,18 @@ def main(
         ttl_ms=ttl_ms,
         page_size=page_size,
         synthetic=synthetic,
+        roster_file=roster_file,
         extension_versions=extension_versions,
         log_level=log_level,
     )
     logging.basicConfig(level=log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
+    if log_level == "warning":
+        # Who edits a roster file wants to hear that it was taken, and not of everything else.
+        logging.getLogger("server.reload").setLevel(logging.INFO)
     try:
         _serve(settings)
+    except RosterFileError as error:
+        _give_up(str(error))
     except OSError as error:
         _give_up(_why_not(error, host, port))
     except ServerFailed as error:
@@ -98,6 +117,8 @@ def _serve(settings: Settings) -> None:
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, stop)
     with running_server(settings) as server:
+        if settings.roster_file is not None and hasattr(signal, "SIGHUP"):
+            signal.signal(signal.SIGHUP, lambda _signal, _frame: server.reload())
         click.echo(f"agent-discovery demo server ready on {server.url} (stop it with Ctrl+C)")
         sys.stdout.flush()
         while not over.wait(1.0):

@@ -8,8 +8,10 @@ import ipaddress
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, get_args
 
+import anyio
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
 from mcp.server.auth.routes import build_resource_metadata_url, create_protected_resource_routes
@@ -28,6 +30,8 @@ from starlette.routing import Route
 from agent_discovery.server import AgentDiscovery, AgentRegistry
 from agent_discovery.server.negotiation import ServedVersions
 from server.published import Published
+from server.reload import RosterReload, RosterSource
+from server.roster import BUILT_IN
 from server.wires import OneWire, Wire
 
 __all__ = ["MCP_PATH", "DemoApp", "Settings", "build_app", "build_server"]
@@ -49,6 +53,8 @@ class Settings:
         page_size: cards on a page of `agents/list`.
         synthetic: how many made-up agents to add.
         json_response: whether answers are JSON where possible, or always streams.
+        roster_file: another roster than the built-in one; read again when it changes (see `roster_file`, `reload`).
+        roster_poll_seconds: how often to look whether it has.
         extension_versions: versions of the extension to advertise and serve; without any it is 1.0.0, unadvertised.
         log_level: the lowest level that is logged.
         shutdown_seconds: how long open requests may take to end when the server does.
@@ -63,6 +69,8 @@ class Settings:
     ttl_ms: int = 60_000
     page_size: int = 50
     synthetic: int = 0
+    roster_file: Path | None = None
+    roster_poll_seconds: float = 1.0
     json_response: bool = True
     extension_versions: tuple[str, ...] = ()
     log_level: str = "warning"
@@ -79,6 +87,7 @@ class Settings:
             ("page_size", 1, None),
             ("synthetic", 0, 99_999),
             ("shutdown_seconds", 1, None),
+            ("roster_poll_seconds", 0.01, None),
         ):
             value = getattr(self, name)
             if value < least or (most is not None and value > most):
@@ -88,11 +97,12 @@ class Settings:
 
 @dataclass(frozen=True)
 class DemoApp:
-    """The app with the two things a runner needs beside it."""
+    """The app with what a runner needs beside it; `reload` is there with a roster file only."""
 
     asgi: Starlette
     registry: AgentRegistry
     discovery: AgentDiscovery
+    reload: RosterReload | None
 
 
 def build_server(published: Published, versions: tuple[str, ...] = ()) -> tuple[Server[Any], AgentDiscovery]:
@@ -117,8 +127,19 @@ def build_app(settings: Settings, base_url: str) -> DemoApp:
     Args:
         settings: how it runs.
         base_url: under which clients reach it, without a trailing slash; goes into challenges and metadata.
+
+    Raises:
+        RosterFileError: the roster file of the settings is none.
     """
-    published = Published(ttl_ms=settings.ttl_ms, page_size=settings.page_size, synthetic=settings.synthetic)
+    source = None if settings.roster_file is None else RosterSource(settings.roster_file)
+    published = Published(
+        BUILT_IN if source is None else source.read(),
+        ttl_ms=settings.ttl_ms,
+        page_size=settings.page_size,
+        synthetic=settings.synthetic,
+    )
+    seconds = settings.roster_poll_seconds
+    reload = None if source is None else RosterReload(source, published, poll_seconds=seconds)
     server, discovery = build_server(published, settings.extension_versions)
     manager = StreamableHTTPSessionManager(
         server,
@@ -135,8 +156,11 @@ def build_app(settings: Settings, base_url: str) -> DemoApp:
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        async with manager.run():
+        async with manager.run(), anyio.create_task_group() as tasks:
+            if reload is not None:
+                tasks.start_soon(reload.run)
             yield
+            tasks.cancel_scope.cancel()
 
     asgi = Starlette(
         routes=[
@@ -154,7 +178,7 @@ def build_app(settings: Settings, base_url: str) -> DemoApp:
     )
     # One spelling of each path: a redirect from a trailing slash would answer before anybody asked for a token.
     asgi.router.redirect_slashes = False
-    return DemoApp(asgi, published.registry, discovery)
+    return DemoApp(asgi, published.registry, discovery, reload)
 
 
 async def _healthz(_request: Request) -> JSONResponse:

@@ -40,6 +40,7 @@ class RunningServer:
     base_url: str
     port: int
     registry: AgentRegistry
+    _app: DemoApp
     _server: "_Uvicorn"
     _loop: asyncio.AbstractEventLoop
     _thread: threading.Thread
@@ -51,6 +52,11 @@ class RunningServer:
             return function()
 
         return asyncio.run_coroutine_threadsafe(run(), self._loop).result(timeout)
+
+    def reload(self) -> None:
+        """Read the roster file again, if there is one. Does not wait."""
+        if self._app.reload is not None:
+            self._loop.call_soon_threadsafe(self._app.reload.request)
 
     def begin_shutdown(self) -> None:
         """Begin to end the server, as leaving the block does; streams get their last words. Does not wait."""
@@ -87,6 +93,7 @@ def running_server(settings: Settings | None = None) -> Iterator[RunningServer]:
 
     Raises:
         OSError: the address cannot be had.
+        RosterFileError: the roster file of the settings is none.
         ServerFailed: it did not come up in time.
     """
     chosen = settings if settings is not None else Settings()
@@ -101,7 +108,7 @@ def running_server(settings: Settings | None = None) -> Iterator[RunningServer]:
         try:
             if not _came_up(server, thread) or server.loop is None:
                 raise ServerFailed("the demo server did not start; run it with --log-level debug to see why")
-            yield RunningServer(f"{base_url}{MCP_PATH}", base_url, port, app.registry, server, server.loop, thread)
+            yield RunningServer(f"{base_url}{MCP_PATH}", base_url, port, app.registry, app, server, server.loop, thread)
         finally:
             server.should_exit = True
             thread.join(chosen.shutdown_seconds + _EXTRA_SECONDS)

@@ -53,7 +53,11 @@ class Notes:
 
     def show(self, value: object) -> str:
         """`value`, made fit for a problem's text: on one line, bounded, and without secrets."""
-        shown = repr(value)
+        try:
+            shown = repr(value)
+        except ValueError:
+            # Python refuses to write integers of some thousand digits.
+            return "a number too long to show"
         if any(secret in shown for secret in self._secrets):
             return "a value that holds a token"
         return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
