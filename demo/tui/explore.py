@@ -279,16 +279,27 @@ class ExploreScreen(AskingScreen):
             self.query_one(ContextMeter).cost = context_cost(self.tools.get(acting), cards, opened)
 
     def _put_in_front(self, panel: str) -> None:
-        super()._put_in_front(panel)
-        around = set(self.query_one(f"#{panel}").ancestors)
-        for column in self.query(".column"):
-            column.set_class(column in around, "-has-front")
+        """As every `FrontScreen` does, but the styles of what changed only: no panel's inside depends on its place."""
+        if panel == self.front:
+            return
+        self.front = panel
+        self.query_one(PanelTabs).front = panel
+        marks = {widget: {"-front": widget.id == panel} for widget in self.query(".panel")}
         if panel in _CENTRE:
             for name in _CENTRE:
-                self.query_one(f"#{name}").set_class(name == panel, "-latest")
+                marks[self.query_one(f"#{name}")]["-latest"] = name == panel
         # Two exchanges side by side need the room of the one in full.
-        both = self.query_one("#wires").has_class("-latest") and panel != "exchange"
-        self.set_class(both, "-both-wires")
+        aside = self.query_one("#wires").has_class("-latest") if panel not in _CENTRE else panel == "wires"
+        marks[self.query_one("#exchange")]["-aside"] = aside and panel != "exchange"
+        around = set(self.query_one(f"#{panel}").ancestors)
+        marks |= {column: {"-has-front": column in around} for column in self.query(".column")}
+        changed = [
+            widget
+            for widget, classes in marks.items()
+            for name, wanted in classes.items()
+            if widget.has_class(name) != wanted and widget.set_class(wanted, name, update=False)
+        ]
+        self.app.stylesheet.update_nodes(dict.fromkeys(changed))
 
     def _act_as(self, caller: Caller) -> None:
         self.act_as(caller)
