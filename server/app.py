@@ -4,7 +4,6 @@ Owns which part sits around which. It leaves the parts to the SDK, `agent_discov
 modules, and the running of it to `embedded`.
 """
 
-import ipaddress
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -12,22 +11,14 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 import anyio
-from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
-from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
-from mcp.server.auth.routes import build_resource_metadata_url, create_protected_resource_routes
 from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
-from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
-from mcp.server.transport_security import TransportSecuritySettings
-from pydantic import AnyHttpUrl
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
-from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from agent_discovery.server import AgentDiscovery, AgentRegistry
+from agent_discovery.server import AgentDiscovery, AgentRegistry, BearerAuth, HttpOptions
 from agent_discovery.server.negotiation import ServedVersions
 from server.published import Published
 from server.reload import RosterReload, RosterSource
@@ -37,7 +28,6 @@ from server.wires import OneWire, Wire
 __all__ = ["MCP_PATH", "DemoApp", "Settings", "build_app", "build_server"]
 
 MCP_PATH: Final = "/mcp"
-_LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 _LOG_LEVELS: Final = ("debug", "info", "warning", "error", "critical")
 
 
@@ -140,64 +130,33 @@ def build_app(settings: Settings, base_url: str) -> DemoApp:
     )
     seconds = settings.roster_poll_seconds
     reload = None if source is None else RosterReload(source, published, poll_seconds=seconds)
-    server, discovery = build_server(published, settings.extension_versions)
-    manager = StreamableHTTPSessionManager(
-        server,
-        json_response=settings.json_response,
-        security_settings=_security(settings.host),
-        session_idle_timeout=30 * 60,
-        max_sessions=1_000,
-    )
-    resource = AnyHttpUrl(f"{base_url}{MCP_PATH}")
-    metadata_url = build_resource_metadata_url(resource)
-    transport = discovery.edge(StreamableHTTPASGIApp(manager), resource_metadata_url=str(metadata_url))
-    if settings.wire != "dual":
-        transport = OneWire(transport, settings.wire)
+    _server, discovery = build_server(published, settings.extension_versions)
 
     @asynccontextmanager
-    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        async with manager.run(), anyio.create_task_group() as tasks:
+    async def reloading() -> AsyncIterator[None]:
+        async with anyio.create_task_group() as tasks:
             if reload is not None:
                 tasks.start_soon(reload.run)
             yield
             tasks.cancel_scope.cancel()
 
-    asgi = Starlette(
-        routes=[
-            Route(MCP_PATH, endpoint=RequireAuthMiddleware(transport, [], metadata_url)),
-            Route("/healthz", endpoint=_healthz, methods=["GET"]),
-            *create_protected_resource_routes(
-                resource, [AnyHttpUrl(base_url)], scopes_supported=list(published.scopes)
-            ),
-        ],
-        middleware=[
-            Middleware(AuthenticationMiddleware, backend=BearerAuthBackend(published.verifier)),
-            Middleware(AuthContextMiddleware),
-        ],
-        lifespan=lifespan,
+    auth = BearerAuth(
+        verifier=published.verifier,
+        resource_url=f"{base_url}{MCP_PATH}",
+        authorization_servers=[base_url],
+        scopes=list(published.scopes),
     )
-    # One spelling of each path: a redirect from a trailing slash would answer before anybody asked for a token.
-    asgi.router.redirect_slashes = False
-    return DemoApp(asgi, published.registry, discovery, reload)
+    options = HttpOptions(
+        path=MCP_PATH,
+        host=settings.host,
+        json_response=settings.json_response,
+        max_sessions=1_000,
+        routes=[Route("/healthz", endpoint=_healthz, methods=["GET"])],
+        around=lambda app: app if settings.wire == "dual" else OneWire(app, settings.wire),
+        beside=reloading,
+    )
+    return DemoApp(discovery.streamable_http_app(options, auth=auth), published.registry, discovery, reload)
 
 
 async def _healthz(_request: Request) -> JSONResponse:
     return JSONResponse({"status": "ok"})
-
-
-def _security(host: str) -> TransportSecuritySettings | None:
-    """Protection against DNS rebinding where only this machine is meant to connect, as the SDK has it by default."""
-    if host != "localhost" and not _is_loopback(host):
-        return None
-    return TransportSecuritySettings(
-        enable_dns_rebinding_protection=True,
-        allowed_hosts=[f"{name}:*" for name in _LOOPBACK],
-        allowed_origins=[f"http://{name}:*" for name in _LOOPBACK],
-    )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

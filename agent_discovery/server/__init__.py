@@ -7,6 +7,7 @@ from agent_discovery.server.access import Access, Scopes, ScopesOf, VisibilityRu
 from agent_discovery.server.agents import AgentDef
 from agent_discovery.server.cursors import InvalidCursor
 from agent_discovery.server.extension import AgentDiscovery
+from agent_discovery.server.http import BearerAuth, HttpOptions
 from agent_discovery.server.registry import AgentRegistry
 from agent_discovery.server.stepup import StepUpEdge, StepUpRequired
 from agent_discovery.server.views import RosterView
@@ -17,6 +18,8 @@ __all__ = [
     "AgentDef",
     "AgentDiscovery",
     "AgentRegistry",
+    "BearerAuth",
+    "HttpOptions",
     "InvalidCursor",
     "ModelRoutingHint",
     "RosterView",

@@ -6,7 +6,7 @@ its way to `middleware`, and who may see what to `registry`.
 
 import logging
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from mcp.server.context import HandlerResult, ServerRequestContext
 from mcp.server.extension import Extension, MethodBinding
@@ -16,12 +16,14 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE
 from mcp.shared.exceptions import MCPError
 from mcp_types import RequestParams, SubscriptionsListenRequestParams
+from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
 from agent_discovery.server import signposts
 from agent_discovery.server.access import ScopesOf, caller_scopes
 from agent_discovery.server.changes import OpenStreams
 from agent_discovery.server.cursors import InvalidCursor
+from agent_discovery.server.http import BearerAuth, HttpOptions, build_http_app
 from agent_discovery.server.ids import RequestIdGuard
 from agent_discovery.server.middleware import AttachedContext, DiscoveryMiddleware
 from agent_discovery.server.negotiation import ServedVersions
@@ -45,6 +47,8 @@ __all__ = ["AgentDiscovery"]
 
 _logger = logging.getLogger(__name__)
 
+_PLAIN: Final = HttpOptions()
+
 
 class _ListParams(RequestParams):
     cursor: str | None = None
@@ -58,8 +62,9 @@ class AgentDiscovery(Extension):
     """Publishes the agents of a registry from a server on the official SDK.
 
     With `MCPServer`: pass it in `extensions=[...]`, then `attach(server)`. With a low-level `Server`: `attach(server)`
-    does both. Over HTTP, put `edge(...)` around the SDK's transport, inside bearer authentication, so that scope
-    challenges get their status and change notifications follow the token of the stream they go to.
+    does both. Over HTTP, serve `streamable_http_app()`; whoever builds the app puts `edge(...)` around the SDK's
+    transport, inside bearer authentication, so that refusals get their status and change notifications follow the
+    token of the stream they go to.
 
     Args:
         registry: the roster; change it while the server runs, and clients are told.
@@ -158,6 +163,24 @@ class AgentDiscovery(Extension):
         watched = StreamReporter(app, streams=self._streams, scopes_of=self._scopes_of, closing=self._closing)
         guarded = RequestIdGuard(watched, max_body_size=max_body_size)
         return StepUpEdge(guarded, resource_metadata_url=resource_metadata_url)
+
+    def streamable_http_app(self, options: HttpOptions = _PLAIN, *, auth: BearerAuth | None = None) -> Starlette:
+        """The attached server as a Starlette app, with the edge in its place.
+
+        Args:
+            options: path, address and limits.
+            auth: who may come in; None lets everyone in, with no scopes unless `scopes_of` gives some.
+
+        Raises:
+            ValueError: the extension is not attached yet.
+        """
+        if self._server is None:
+            raise ValueError("AgentDiscovery.streamable_http_app(): call discovery.attach(server) first")
+
+        def edge(app: ASGIApp, metadata_url: str | None) -> ASGIApp:
+            return self.edge(app, resource_metadata_url=metadata_url)
+
+        return build_http_app(self._server, edge, auth, options)
 
     def close(self) -> None:
         """Begin the end of every stream: listen streams get their result frame, GET streams end. Waits for nothing."""
