@@ -4,6 +4,7 @@ from .cache import AgentCache, CacheEvent, Roster
 from .challenge import Challenge, parse_challenges, step_up, step_up_scopes
 from .connecting import build_connection, connect
 from .connection import ClientInfo, Connection
+from .delegate import Delegations, delegation_tool
 from .errors import (
     BadRequest,
     ExtensionMissing,
@@ -38,6 +39,7 @@ __all__ = [
     "ClientInfo",
     "Connection",
     "Credential",
+    "Delegations",
     "ExtensionMissing",
     "ExtensionVersionNotSupported",
     "FailureFrame",
@@ -67,6 +69,7 @@ __all__ = [
     "Wire",
     "build_connection",
     "connect",
+    "delegation_tool",
     "parse_challenges",
     "step_up",
     "step_up_scopes",
