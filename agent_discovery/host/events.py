@@ -1,11 +1,12 @@
 """Reading what a server sends, within bounds: whole bodies, and event streams of JSON-RPC messages.
 
-Owns the size limits and the rules of an event stream that matter here (WHATWG HTML, "Server-sent events"). Knows
-nothing of ids, methods or refusals.
+Owns the size limits, the rules of an event stream that matter here (WHATWG HTML, "Server-sent events"), and how far a
+stream was read. Knows nothing of JSON-RPC ids, methods or refusals.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Any, Final
 
 import httpx
@@ -14,12 +15,32 @@ import pydantic_core
 
 from .errors import ServerFault
 
-__all__ = ["MAX_ANSWER_BYTES", "is_event_stream", "messages", "parse_json", "read_body"]
+__all__ = ["MAX_ANSWER_BYTES", "Place", "is_event_stream", "messages", "parse_json", "read_body"]
 
 MAX_ANSWER_BYTES: Final = 16 * 1024 * 1024
 """An answer, or one event of a stream, may be this large; a larger one is the server's fault."""
 
 _EVENT_ENDS = (b"\n\n", b"\r\r", b"\r\n\r\n")
+_LEAST_WAIT: Final = 0.1
+
+
+@dataclass(slots=True)
+class Place:
+    """How far a stream was read, and when to ask for the rest of it; `event_id` is empty where it cannot be asked for.
+
+    Source: MCP 2025-11-25, Streamable HTTP, "Resumability and Redelivery"; SEP-1699.
+    """
+
+    event_id: str = ""
+    wait: float = 1.0
+    """Seconds, as the server's last `retry` field has it."""
+
+    def reached(self, event: httpx_sse.ServerSentEvent) -> None:
+        """Take what an event says of its place."""
+        if event.id and event.id.isascii() and event.id.isprintable():  # it has to travel back in a header
+            self.event_id = event.id
+        if event.retry is not None:
+            self.wait = max(event.retry / 1000, _LEAST_WAIT)
 
 
 def is_event_stream(response: httpx.Response) -> bool:
@@ -38,12 +59,14 @@ async def read_body(response: httpx.Response) -> bytes:
     return b"".join([chunk async for chunk in _Bounded(response, whole=True)])
 
 
-async def messages(response: httpx.Response, *, whole: bool) -> AsyncGenerator[dict[str, Any], None]:
+async def messages(
+    response: httpx.Response, *, whole: bool, place: Place | None = None
+) -> AsyncGenerator[dict[str, Any], None]:
     """The JSON-RPC messages of an event stream, in order.
 
     Comments, events without data and events of other names are skipped. `whole` bounds the stream as one answer;
-    otherwise each event has the bound to itself, as a stream that is listened to has no end. Raises `ServerFault` for
-    data that is not one JSON object.
+    otherwise each event has the bound to itself, as a stream that is listened to has no end. `place` is kept up to
+    date. Raises `ServerFault` for data that is not one JSON object.
     """
     body = _Bounded(response, whole=whole)
     # The parser takes a response, not bytes: this one has the bounded stream, and the charset that events always have.
@@ -51,6 +74,8 @@ async def messages(response: httpx.Response, *, whole: bool) -> AsyncGenerator[d
     async with aclosing(httpx_sse.EventSource(bounded).aiter_sse()) as events:
         async for event in events:
             body.event_complete()
+            if place is not None:
+                place.reached(event)
             if event.data and event.event == "message":
                 yield _message(event.data, response.status_code)
 

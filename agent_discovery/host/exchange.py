@@ -2,7 +2,7 @@
 
 Owns the HTTP client, the numbering and the observers that a connection shares with its views. What a message must
 contain, and which headers go with it, is the business of the two wires; which answer is which error is decided in
-`answers`. Nothing is retried here.
+`answers`. Nothing is sent twice here; an answer whose stream the server closed early is fetched, not asked for again.
 """
 
 import itertools
@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import anyio
@@ -20,7 +20,7 @@ import pydantic_core
 
 from .answers import Answer, read_result, refusal
 from .errors import BadRequest, HostError, ServerFault, StreamLost, TimedOut, Unreachable
-from .events import MAX_ANSWER_BYTES, is_event_stream, messages, read_body
+from .events import MAX_ANSWER_BYTES, Place, is_event_stream, messages, read_body
 from .frames import AnswerFrame, FailureFrame, Frame, NotificationFrame, Observer, RequestFrame
 
 __all__ = ["MAX_ANSWER_BYTES", "Call", "Channel"]
@@ -95,7 +95,7 @@ class Channel:
         with trace.failing(), _translated(call.name, self.url, timeout), anyio.fail_after(timeout):
             response = await self._send(trace)
             try:
-                answer = await self._read_answer(call, response, trace)
+                answer = await self._read_answer(call, response, trace, timeout)
             finally:
                 await response.aclose()
         trace.answered(answer)
@@ -152,17 +152,44 @@ class Channel:
                     trace.notified(message)
                     yield message
 
-    async def _read_answer(self, call: Call, response: httpx.Response, trace: "_Trace") -> Answer:
+    async def _read_answer(self, call: Call, response: httpx.Response, trace: "_Trace", timeout: float) -> Answer:
         if not (response.is_success and is_event_stream(response)):
             return Answer.of(response, await read_body(response))
-        async with aclosing(messages(response, whole=True)) as incoming:
+        place = Place()
+        answer = await self._answer_on(call, response, trace, place)
+        while answer is None and call.in_session and place.event_id:
+            await anyio.sleep(place.wait)
+            answer = await self._answer_after(call, place, timeout)
+        if answer is None:
+            raise ServerFault(f"its event stream ended without the answer to {call.name}", status=response.status_code)
+        return answer
+
+    async def _answer_after(self, call: Call, place: Place, timeout: float) -> Answer | None:
+        """Look for the answer on a GET stream that goes on where the last one ended."""
+        kept = {name: value for name, value in call.headers.items() if name.lower() not in ("content-type", "accept")}
+        headers = {**kept, "Accept": "text/event-stream", "Last-Event-ID": place.event_id}
+        get = replace(call, http_method="GET", headers=headers, message=None)
+        trace = self._begin(get)
+        with trace.failing(), _translated(call.name, self.url, timeout):
+            response = await self._send(trace)
+        try:
+            if not (response.is_success and is_event_stream(response)):
+                await self._refuse_stream(get, response, trace, timeout)
+            trace.answered(Answer(response.status_code, _lowered(response.headers), None, None))
+            return await self._answer_on(call, response, trace, place)
+        finally:
+            await response.aclose()
+
+    async def _answer_on(self, call: Call, response: httpx.Response, trace: "_Trace", place: Place) -> Answer | None:
+        """The answer on this stream; None where the stream ends before it."""
+        async with aclosing(messages(response, whole=True, place=place)) as incoming:
             async for message in incoming:
                 if "method" not in message:
                     return Answer(response.status_code, _lowered(response.headers), message, message)
                 trace.notified(message)
                 if call.on_request is not None and "id" in message:
                     await call.on_request(message)
-        raise ServerFault(f"its event stream ended without the answer to {call.name}", status=response.status_code)
+        return None
 
     def _begin(self, call: Call) -> "_Trace":
         if self.closed:
