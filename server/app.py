@@ -4,24 +4,31 @@ Owns which part sits around which. It leaves the parts to the SDK, `agent_discov
 modules, and the running of it to `embedded`.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, get_args
 
 import anyio
+from mcp.server.auth.middleware.bearer_auth import RequireAuthMiddleware
 from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from agent_discovery.server import AgentDiscovery, AgentRegistry, BearerAuth, HttpOptions
+
+# The library has no public name for it, and the REST door must make the same checks as the endpoint beside it.
+from agent_discovery.server.http import _security as rebinding_protection
 from agent_discovery.server.negotiation import ServedVersions
+from server.metadata import ResourceMetadata
+from server.openapi import build_openapi
 from server.published import Published
 from server.reload import RosterReload, RosterSource
+from server.rest import OPENAPI_PATH, REST_PATHS, RestDoor
 from server.roster import BUILT_IN
 from server.wires import OneWire, Wire
 
@@ -146,17 +153,29 @@ def build_app(settings: Settings, base_url: str) -> DemoApp:
         authorization_servers=[base_url],
         scopes=list(published.scopes),
     )
+    metadata = ResourceMetadata(published, auth)
+    door = RestDoor(published, base_url, rebinding_protection(settings.host))
     options = HttpOptions(
         path=MCP_PATH,
         host=settings.host,
         json_response=settings.json_response,
         max_sessions=1_000,
-        routes=[Route("/healthz", endpoint=_healthz, methods=["GET"])],
+        routes=[
+            Route(metadata.path, endpoint=metadata),
+            *(Route(path, endpoint=RequireAuthMiddleware(door, [], auth.metadata_url)) for path in REST_PATHS),
+            Route(OPENAPI_PATH, endpoint=_fixed(build_openapi(base_url, metadata.path)), methods=["GET"]),
+            Route("/healthz", endpoint=_fixed({"status": "ok"}), methods=["GET"]),
+        ],
         around=lambda app: app if settings.wire == "dual" else OneWire(app, settings.wire),
         beside=reloading,
     )
     return DemoApp(discovery.streamable_http_app(options, auth=auth), published.registry, discovery, reload)
 
 
-async def _healthz(_request: Request) -> JSONResponse:
-    return JSONResponse({"status": "ok"})
+def _fixed(content: dict[str, Any]) -> Callable[[Request], Awaitable[Response]]:
+    """An endpoint that always answers the same."""
+
+    async def answer(_request: Request) -> Response:
+        return JSONResponse(content)
+
+    return answer

@@ -1,13 +1,14 @@
 """The OAuth protected-resource metadata document (RFC 9728), which follows the scopes of the roster in force.
 
-Owns that following. It leaves the document and its route to the SDK.
+Owns that following. It leaves the document and its route to `agent_discovery.server`.
 """
 
-from mcp.server.auth.routes import create_protected_resource_routes
-from pydantic import AnyHttpUrl
+from dataclasses import replace
+
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from agent_discovery.server import BearerAuth
 from server.published import Published
 
 __all__ = ["ResourceMetadata"]
@@ -18,27 +19,25 @@ class ResourceMetadata:
 
     Args:
         published: gives the scopes as of now.
-        resource: the URL of the MCP endpoint.
-        issuer: where tokens come from.
+        auth: gives all else.
     """
 
-    def __init__(self, published: Published, resource: AnyHttpUrl, issuer: AnyHttpUrl) -> None:
+    def __init__(self, published: Published, auth: BearerAuth) -> None:
         self._published = published
-        self._resource = resource
-        self._issuer = issuer
-        self._made = self._make()
+        self._auth = auth
+        self._scopes, self._route = self._make()
 
     @property
     def path(self) -> str:
         """The well-known path of the document."""
-        return self._made[1].path
+        return self._route.path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._made[0] != self._published.scopes:
-            self._made = self._make()
-        await self._made[1].handle(scope, receive, send)
+        if self._scopes != self._published.scopes:
+            self._scopes, self._route = self._make()
+        await self._route.handle(scope, receive, send)
 
     def _make(self) -> tuple[tuple[str, ...], Route]:
         scopes = self._published.scopes
-        (route,) = create_protected_resource_routes(self._resource, [self._issuer], scopes_supported=list(scopes))
+        (route,) = replace(self._auth, scopes=scopes).metadata_routes()
         return scopes, route
