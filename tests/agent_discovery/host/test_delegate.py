@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from agent_discovery.host import BadRequest, Delegations, Roster, delegation_tool
 from agent_discovery.wire import AgentCard, AgentDetails
 
-PIPELINES = AgentCard(
-    name="pipeline-agent", description="Finds out why a pipeline failed.", capabilities=("ci", "logs")
-)
+PIPELINES = AgentCard(name="pipeline-agent", description="Finds out why it failed.", capabilities=("ci", "logs"))
 
 VALID_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
