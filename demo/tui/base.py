@@ -71,6 +71,13 @@ class TuiScreen(Screen[None]):
         Binding("f", "filter", "Filter log", id="app.filter", tooltip="Filter the exchange log"),
         Binding("question_mark,f1", "help", "Help", id="app.help", key_display="?", tooltip="Help for this panel"),
         Binding(
+            "c", "copy_curl", "curl", id="exchange.curl", show=False, tooltip="Copy this request as a curl command"
+        ),
+        Binding("y", "copy_shown", "Copy", id="exchange.copy", show=False, tooltip="Copy what came back"),
+        Binding(
+            "o", "page_shown", "Pager", id="exchange.pager", show=False, tooltip="Open what came back in the pager"
+        ),
+        Binding(
             "x", "app.switch_side", "Walk/explore", id="app.switch", tooltip="Go from walking to exploring or back"
         ),
         Binding("colon", "app.command_palette", "Commands", id="app.palette", key_display=":", tooltip="All commands"),
@@ -206,6 +213,33 @@ class TuiScreen(Screen[None]):
         self.refresh(repaint=True, layout=True)
 
     # The exchange shown
+
+    @property
+    def exchange(self) -> ExchangeView | None:
+        """The exchange that keys are about while no part of one has the focus: the one in view, else any."""
+        views = [view for view in self.query(ExchangeView) if view.record is not None]
+        return next((view for view in views if _in_view(view)), views[0] if views else None)
+
+    def action_copy_curl(self) -> None:
+        """Copy the request of the exchange shown as a curl command."""
+        if (view := self.exchange) is not None:
+            view.action_copy_curl()
+        else:
+            self.program.say("There is no exchange to copy yet.")
+
+    def action_copy_shown(self) -> None:
+        """Copy what came back in the exchange shown."""
+        if (view := self.exchange) is not None:
+            view.action_copy_answer()
+        else:
+            self.program.say("There is nothing to copy yet.")
+
+    def action_page_shown(self) -> None:
+        """Open what came back in the exchange shown in the pager."""
+        if (view := self.exchange) is not None:
+            view.action_page_answer()
+        else:
+            self.program.say("There is nothing to read yet.")
 
     def _show_tokens(self, shown: bool) -> None:
         for view in self.query(ExchangeView):

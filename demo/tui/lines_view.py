@@ -56,7 +56,9 @@ class LinesView(ScrollView, can_focus=True):
     COMPONENT_CLASSES: ClassVar[set[str]] = {_FOUND, _CURRENT, *(f"lines-view--{name}" for name in STYLES)}
     DEFAULT_CSS = "\n".join(
         [
-            "LinesView { background: $surface; color: $foreground; height: 1fr; }",
+            "LinesView { background: $surface; color: $foreground; height: 1fr; scrollbar-size-vertical: 1; }",
+            # Else a scrollbar that appears would take cells from lines that are folded already.
+            "LinesView { scrollbar-gutter: stable; }",
             "LinesView:focus { background-tint: $foreground 4%; }",
             f".{_FOUND} {{ background: $warning 40%; text-style: underline; }}",
             f".{_CURRENT} {{ background: $warning; color: $background; text-style: bold underline; }}",
@@ -153,6 +155,8 @@ class LinesView(ScrollView, can_focus=True):
         """Fold long lines, or let them run on."""
         self.wrap = not self.wrap
         self._lay_out()
+        if self.wrap:
+            self.scroll_to(x=0, animate=False, immediate=True, force=True)
 
     def action_copy_lines(self) -> None:
         self.post_message(self.CopyWanted(self))

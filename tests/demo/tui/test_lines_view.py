@@ -98,7 +98,7 @@ async def test_lines_are_shown_from_the_top_and_scrolled_by_keys() -> None:
 
 
 async def test_unfolded_lines_scroll_sideways() -> None:
-    view = LinesView(["0123456789" * 10], wrap=False)
+    view = LinesView(["0123456789" * 6], wrap=False)
     async with OnePane(view).run_test(size=(20, 5)) as pilot:
         view.focus()
         await pilot.press("right", "right")
@@ -107,7 +107,7 @@ async def test_unfolded_lines_scroll_sideways() -> None:
         await pilot.press("w")
         await pilot.pause()
         assert view.scroll_offset.x == 0
-        assert "".join(_shown(view)) == "0123456789" * 10
+        assert "".join(_shown(view)) == "0123456789" * 6
 
 
 async def test_a_search_goes_to_its_places_in_turn() -> None:
@@ -211,3 +211,15 @@ async def test_a_new_text_begins_at_its_top_and_keeps_what_is_searched_for() -> 
         await pilot.pause()
         assert _shown(view)[0] == "alpha"
         assert view.hits == 1
+
+
+async def test_no_character_is_lost_when_a_scrollbar_appears() -> None:
+    lines = [f"{number:02d} " + "abcdefghijklmnopqrstuvwxyz" * 3 for number in range(30)]
+    view = LinesView()
+    async with OnePane(view).run_test(size=(40, 10)) as pilot:
+        view.set_lines(["short"])
+        await pilot.pause()
+        view.set_lines(lines)
+        await pilot.pause()
+        assert view.max_scroll_x == 0
+        assert "".join(_shown(view)).startswith("".join(lines[:3]))

@@ -235,6 +235,21 @@ async def test_a_curl_command_goes_into_a_file_without_the_token_until_tokens_ar
         await until(pilot, lambda: "alice-read" not in screen_text(app))
 
 
+async def test_the_exchange_shown_is_copied_and_paged_wherever_the_focus_is(
+    tui_app: TuiFactory, until: Until, tmp_path: Path
+) -> None:
+    async with tui_app(build=build_shell) as (app, pilot):
+        await pilot.press("c")
+        await until(pilot, lambda: any("no exchange to copy" in told for told in _notices(app)))
+        fill(app.traffic, 1)
+        app.screen.query_one(ExchangeView).record = app.traffic.records[0]
+        app.screen.query_one(TrafficList).focus()
+        await pilot.press("c", "y", "o")
+        await until(pilot, lambda: len(_files(tmp_path)) == 2)
+        assert {file.name.split("-")[0] for file in _files(tmp_path)} == {"curl", "answer"}
+        await until(pilot, lambda: any("cannot give up the terminal" in told for told in _notices(app)))
+
+
 async def test_the_side_that_is_read_is_what_y_copies(tui_app: TuiFactory, until: Until, tmp_path: Path) -> None:
     async with tui_app(build=build_shell) as (app, pilot):
         fill(app.traffic, 1)
