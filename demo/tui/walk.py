@@ -5,6 +5,7 @@ front in `fronts`, what a panel shows in the panel. Nothing is awaited in a hand
 group "walk".
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import ClassVar, Final
 
@@ -33,6 +34,8 @@ from demo.tui.traffic import TrafficPanel
 
 __all__ = ["WalkScreen"]
 
+FRAME_SECONDS: Final = 1 / 60
+"""For how long news is gathered before it is shown."""
 TO_THE_END: Final = 10_000
 """More steps than any script has."""
 
@@ -268,7 +271,8 @@ class WalkScreen(FrontScreen):
         """Something is to be shown anew; what changes within one frame is shown at once."""
         if not self._news:
             self._news = True
-            self.set_timer(1 / 60, self._show)
+            # Not `set_timer`: Textual skips a tick that comes late, and a timer that has only one never comes then.
+            asyncio.get_running_loop().call_later(FRAME_SECONDS, self.call_later, self._show)
 
     def _show(self) -> None:
         self._news = False

@@ -16,7 +16,7 @@ from tests.demo.tui.walking import Reader
 
 HELD, TO_COME, RUNNING = SceneState.HELD, SceneState.TO_COME, SceneState.RUNNING
 WIDE, MEDIUM, SMALL = (120, 40), (80, 24), (40, 15)
-CASES = [(WIDE, "session"), (SMALL, "stateless")]
+CASES = [pytest.param(WIDE, "session", marks=pytest.mark.slow), (SMALL, "stateless")]
 
 
 def held(app: WalkthroughApp) -> int:
