@@ -171,7 +171,8 @@ class Stage:
             yield stopped
 
     async def close(self) -> AsyncGenerator[Event]:
-        """Ends the sessions that are open. The stage can be played again afterwards."""
+        """Ends the sessions that are open and forgets what was cached. The stage can be played again afterwards."""
+        self.cache.clear()
         leaving = [step for step in CLOSING if isinstance(step, Leave) and step.caller.user in self.connections]
         async with aclosing(self._each(leaving)) as events:
             async for event in events:
@@ -260,8 +261,7 @@ class Stage:
             case Hear(key=key, caller=caller):
                 await self._hear(key, caller)
             case Leave(caller=caller):
-                connection = self.connections.pop(caller.user)
-                await connection.aclose()
+                await self._leave(caller.user)
 
     async def _open(self, caller: Caller) -> None:
         await self._end_earlier(caller)
@@ -282,10 +282,15 @@ class Stage:
         """Says goodbye for a user who connects anew; the script has no such step, so none is told of it."""
         step, self._step = self._step, None
         try:
-            if (earlier := self.connections.pop(caller.user, None)) is not None:
-                await earlier.aclose()
+            if caller.user in self.connections:
+                await self._leave(caller.user)
         finally:
             self._step = step
+
+    async def _leave(self, user: str) -> None:
+        # Kept until it is closed: broken off in between, the session would have nobody left to end it.
+        await self.connections[user].aclose()
+        del self.connections[user]
 
     async def _exchange(self, step: Exchange) -> None:
         connection = self._memory.connection(step.caller)

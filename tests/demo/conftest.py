@@ -18,6 +18,7 @@ def server(_tampered_server: TamperedServer) -> Iterator[TamperedServer]:
     """A running demo server, honest until a test sets its `tamper`."""
     _tampered_server.tamper = honest
     _tampered_server.waiting.clear()
+    _tampered_server.sessions.clear()
     yield _tampered_server
     _tampered_server.tamper = honest
 

@@ -38,5 +38,6 @@ def tampered(_tampered: TamperedServer) -> Iterator[TamperedServer]:
     """A demo server in this process, honest until a test sets its `tamper`."""
     _tampered.tamper = honest
     _tampered.waiting.clear()
+    _tampered.sessions.clear()
     yield _tampered
     _tampered.tamper = honest
