@@ -53,7 +53,7 @@ async def _unknown_name(explorer: Explorer) -> Outcome:
 
 
 async def _known_name(explorer: Explorer) -> Outcome:
-    """The first agent of the roster that opens without a challenge, else the first one."""
+    """The first agent of the roster, whichever that is."""
     listed = await explorer.ask(Question(AGENTS_LIST))
     agents = (listed.result or {}).get("agents")
     names = [card.get("name") for card in agents if isinstance(card, dict)] if isinstance(agents, list) else []

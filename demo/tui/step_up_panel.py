@@ -50,8 +50,8 @@ class StepUpPanel(FoldedView):
 
     HELP: ClassVar[str] = (
         "A request that lacks scope is answered 403 with a challenge that names the scope. u asks for the union of\n"
-        "the scopes held and those asked for, takes a token that has them, and sends the same request again. Nothing of\n"
-        "the refusal is cached."
+        "the scopes held and those asked for, takes a token that has them, and sends the same request again. Nothing\n"
+        "of the refusal is cached."
     )
 
     def on_mount(self) -> None:
