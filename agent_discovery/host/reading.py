@@ -1,6 +1,7 @@
 """The two answers of the draft as values: a whole roster from its pages, and one agent's details.
 
 Owns what counts as a well-formed answer and what is forgiven (a missing or odd `ttlMs` or `cacheScope`, an odd hint).
+Anything else that is wrong is the server's fault and refused whole: part of a roster would route as if it were all.
 It asks through the connection that it is given and keeps nothing; keeping is `cache`.
 """
 
@@ -24,12 +25,19 @@ from agent_discovery.wire import (
 from .errors import ServerFault
 from .source import AgentSource
 
-__all__ = ["MAX_PAGES", "Roster", "fetch_details", "fetch_roster"]
+__all__ = ["MAX_INSTRUCTIONS", "MAX_NAME", "MAX_PAGES", "Roster", "fetch_details", "fetch_roster"]
 
 MAX_PAGES: Final = 1000
 """A roster may have this many pages; more are the server's fault."""
 
+MAX_NAME: Final = 256
+"""Characters that an agent's name may have."""
+
+MAX_INSTRUCTIONS: Final = 1_000_000
+"""Characters that an agent's instructions may have, which is more than a model can read."""
+
 _MAX_TTL_MS: Final = 2**53
+_SHOWN: Final = 60
 Shape = TypeVar("Shape", bound=BaseModel)
 
 
@@ -92,17 +100,36 @@ async def fetch_details(connection: AgentSource, name: str, clock: Callable[[], 
     received = clock()
     details = _shaped(AgentDetails, {**_forgiven(result), "modelRoutingHint": _hint(result)}, AGENTS_GET)
     if details.agent.name != name:
-        raise ServerFault(f"asked for agent {name!r}, it sent {details.agent.name!r}")
-    for tool in details.tools:
-        if not isinstance(tool.get("name"), str):
-            raise ServerFault(f"a tool of agent {name!r} has no name")
+        raise ServerFault(f"asked for agent {name!r}, it sent {_shown(details.agent.name)}")
+    if len(details.instructions or "") > MAX_INSTRUCTIONS:
+        size = len(details.instructions or "")
+        raise ServerFault(f"the instructions of agent {name!r} are {size} characters, more than {MAX_INSTRUCTIONS}")
+    _check_tools(name, details.tools)
     return details, received
+
+
+def _check_tools(agent: str, tools: tuple[dict[str, Any], ...]) -> None:
+    names: set[str] = set()
+    for tool in tools:
+        name = tool.get("name")
+        if not isinstance(name, str) or not name:
+            raise ServerFault(f"a tool of agent {agent!r} has no name")
+        if name in names:
+            raise ServerFault(f"agent {agent!r} has tool {_shown(name)} twice")
+        if not isinstance(tool.get("inputSchema"), dict):
+            raise ServerFault(f"tool {_shown(name)} of agent {agent!r} has no inputSchema that is an object")
+        names.add(name)
 
 
 def _joined(pages: list[AgentPage]) -> Roster:
     agents = tuple(card for page in pages for card in page.agents)
     names: set[str] = set()
     for card in agents:
+        if len(card.name) > MAX_NAME or not card.name.isprintable():
+            raise ServerFault(
+                f"{AGENTS_LIST} has an agent named {_shown(card.name)}: a name has {MAX_NAME} characters at most, and "
+                "none that does not print"
+            )
         if card.name in names:
             raise ServerFault(f"{AGENTS_LIST} names agent {card.name!r} twice")
         names.add(card.name)
@@ -136,3 +163,8 @@ def _shaped(shape: type[Shape], result: Mapping[str, Any], method: str) -> Shape
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"])) or "the result"
         raise ServerFault(f"the result of {method} is malformed: {where}: {first['msg']}") from error
+
+
+def _shown(name: str) -> str:
+    """As it can stand in a line of text: escaped and shortened."""
+    return ascii(name if len(name) <= _SHOWN else name[:_SHOWN] + "…")
