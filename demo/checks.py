@@ -231,8 +231,22 @@ def hidden_equals_unknown(memory: Memory) -> Finding:
     hidden = _comparable(memory.answer("get-hidden"), _asked(memory, "get-hidden"))
     unknown = _comparable(memory.answer("get-unknown"), _asked(memory, "get-unknown"))
     differing = sorted(part for part in hidden if hidden[part] != unknown[part])
-    got = "; ".join(f"{part}: {_words(hidden[part])} against {_words(unknown[part])}" for part in differing)
+    got = "; ".join(f"{part}: {' against '.join(_apart(hidden[part], unknown[part]))}" for part in differing)
     return Finding(not differing, "one answer for both, but for the id and the echoed name", got or "the same answer")
+
+
+def _apart(one: Any, other: Any) -> tuple[str, str]:
+    """Two values that differ, each in words and cut down to where they do."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        fields = sorted(name for name in {*one, *other} if one.get(name) != other.get(name))
+        return _words({name: one.get(name) for name in fields}), _words({name: other.get(name) for name in fields})
+    if not isinstance(one, str) or not isinstance(other, str):
+        return _words(one), _words(other)
+    pairs = enumerate(zip(one, other, strict=False))
+    same = next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
+    start = max(0, same - 40)
+    lead = "..." if start else ""
+    return lead + _words(one[start : same + 80]), lead + _words(other[start : same + 80])
 
 
 def _asked(memory: Memory, key: str) -> str:
