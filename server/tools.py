@@ -15,9 +15,9 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.shared.exceptions import MCPError
 from mcp_types import ToolAnnotations
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
-from agent_discovery.server import AgentRegistry
+from agent_discovery.server import AgentRegistry, can_use_agents
 from agent_discovery.wire import INVALID_PARAMS
 from server import records
 from server.canned import CannedTool, as_result
@@ -29,6 +29,8 @@ _READS: Final = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_
 _SETS: Final = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
+_INSTEAD: Final = "call list_failed_pipelines for what would hold a release up"
+"""The next move for a client that cannot open an agent, as it did not declare the extension."""
 
 Branch = Annotated[str | None, Field(description="Only pipelines of this branch.", max_length=200)]
 PipelineLimit = Annotated[int, Field(description="How many pipelines to return at most.", ge=1, le=50)]
@@ -125,16 +127,18 @@ def build_tools(registry: AgentRegistry) -> tuple[Tool, ...]:
     """The six tools in the order of `tools/list`; the last two change `registry`."""
 
     # Coroutines, not plain functions: the SDK runs those in threads, and a registry belongs to its event loop.
-    async def publish_release_agent() -> RosterChange:
+    async def publish_release_agent(ctx: Context[Any, Any]) -> RosterChange:
         """Publish release-agent to everyone. Publishing it twice changes nothing the second time."""
         changed = registry.put(RELEASE_AGENT)
         name = RELEASE_AGENT.name
-        return RosterChange(changed=changed, agent=name, next=f'call agents/get with name "{name}"')
+        following = f'call agents/get with name "{name}"' if can_use_agents(ctx.request_context) else _INSTEAD
+        return RosterChange(changed=changed, agent=name, next=following)
 
-    async def retire_release_agent() -> RosterChange:
+    async def retire_release_agent(ctx: Context[Any, Any]) -> RosterChange:
         """Take release-agent out of the roster. Retiring it twice changes nothing the second time."""
         changed = registry.remove(RELEASE_AGENT.name)
-        return RosterChange(changed=changed, agent=RELEASE_AGENT.name, next="call agents/list for the agents now there")
+        following = "call agents/list for the agents now there" if can_use_agents(ctx.request_context) else _INSTEAD
+        return RosterChange(changed=changed, agent=RELEASE_AGENT.name, next=following)
 
     def tool(fn: Callable[..., Awaitable[Any]], title: str, annotations: ToolAnnotations) -> Tool:
         return Tool.from_function(fn, title=title, annotations=annotations, structured_output=True)
@@ -173,7 +177,7 @@ class ToolShelf:
         return types.ListToolsResult(tools=self._listing)
 
     async def on_call(
-        self, _ctx: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
+        self, ctx: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         """Run one tool. Wrong arguments and what the tool refuses are results that the model can read and mend."""
         tool = self._tools.get(params.name)
@@ -183,9 +187,10 @@ class ToolShelf:
         if isinstance(tool, CannedTool):
             return tool.answer(params.arguments or {})
         try:
-            result = await tool.run(params.arguments or {}, Context())
+            result = await tool.run(params.arguments or {}, Context(request_context=ctx))
         except ToolError as error:
-            return types.CallToolResult(content=[types.TextContent(type="text", text=str(error))], is_error=True)
+            text = types.TextContent(type="text", text=_refusal(tool.name, error))
+            return types.CallToolResult(content=[text], is_error=True)
         return as_result(result.model_dump(mode="json"))
 
     def serve_on(self, server: Server[Any]) -> None:
@@ -203,3 +208,12 @@ def _definition(tool: Tool) -> types.Tool:
         output_schema=tool.output_schema,
         annotations=tool.annotations,
     )
+
+
+def _refusal(tool: str, error: ToolError) -> str:
+    """What a model can mend its call by: the tool's own words, or each wrong argument with what is wrong with it."""
+    wrong = error.__cause__
+    if not isinstance(wrong, ValidationError):
+        return str(error)
+    faults = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in wrong.errors()]
+    return f"{tool}: {'; '.join(faults)}. Call tools/list for this tool's arguments."

@@ -8,6 +8,7 @@ from agent_discovery.server.agents import AgentDef
 from agent_discovery.server.cursors import InvalidCursor
 from agent_discovery.server.extension import AgentDiscovery
 from agent_discovery.server.http import BearerAuth, HttpOptions
+from agent_discovery.server.middleware import can_use_agents
 from agent_discovery.server.registry import AgentRegistry
 from agent_discovery.server.stepup import StepUpEdge, StepUpRequired
 from agent_discovery.server.views import RosterView
@@ -29,6 +30,7 @@ __all__ = [
     "StepUpRequired",
     "VisibilityRule",
     "caller_scopes",
+    "can_use_agents",
     "everyone",
     "holders_of",
 ]

@@ -28,11 +28,12 @@ from agent_discovery.wire import (
     CLIENT_CAPABILITIES_META_KEY,
     EXTENSION_ID,
     INTERNAL_ERROR,
+    INVALID_PARAMS,
     LISTEN,
     LISTEN_FILTER_KEY,
 )
 
-__all__ = ["AttachedContext", "DiscoveryMiddleware"]
+__all__ = ["AttachedContext", "DiscoveryMiddleware", "can_use_agents"]
 
 _logger = logging.getLogger(__name__)
 
@@ -41,13 +42,20 @@ Context = ServerRequestContext[Any, Any]
 
 @dataclass(kw_only=True)
 class AttachedContext(ServerRequestContext[Any, Any]):
-    """The context of a request for one of the extension's methods, with the way on to the server's other methods.
+    """The context of a request for one of the extension's methods or for a tool.
 
-    An extension's handler is given no such way by the SDK; `agents/get` needs `tools/list` as this caller would get it.
+    `call_next` is the way on to the server's other methods, which the SDK gives to no extension's handler: `agents/get`
+    needs `tools/list` as this caller would get it. `usable` is whether this client can use the extension here.
     """
 
     door: ToolDoor
     call_next: CallNext
+    usable: bool
+
+
+def can_use_agents(ctx: Context) -> bool:
+    """For a tool whose result names a next move: whether this client can call `agents/list` and `agents/get` here."""
+    return isinstance(ctx, AttachedContext) and ctx.usable
 
 
 class DiscoveryMiddleware:
@@ -93,11 +101,14 @@ class DiscoveryMiddleware:
         except VersionNotSupported as refusal:
             answer_with(ctx, TrueAnswer.error(400, ctx.request_id, refusal))
             raise
-        except ValidationError:
+        except ValidationError as error:
             # Settings that are no object break MCP's own schema, and the SDK's refusal would not say so.
             declaration = _declaration(ctx)
             if declaration.made:
-                declaration.version()
+                declaration.check_shape()
+            text = signposts.wrong_params(ctx.method)
+            if text is not None:
+                raise MCPError(INVALID_PARAMS, text) from error
             raise
         except MCPError:
             raise
@@ -119,13 +130,13 @@ class DiscoveryMiddleware:
                 return self._door.filtered(await call_next(ctx), self._scopes_of(ctx.request))
             case "tools/call":
                 await self._door.admit(ctx.params, self._scopes_of(ctx.request))
-                return await call_next(ctx)
+                return await call_next(self._attached(ctx, call_next))
             case m if m == LISTEN and _asks_for_agents(ctx) and _declaration(ctx).made:
                 self._versions.negotiate(_declaration(ctx))
                 return await self._listen(ctx, call_next)
             case m if m in (AGENTS_LIST, AGENTS_GET):
                 self._versions.negotiate(_declaration(ctx))
-                return await call_next(_attached(ctx, self._door, call_next))
+                return await call_next(self._attached(ctx, call_next))
             case _:
                 return await call_next(ctx)
 
@@ -179,17 +190,17 @@ class DiscoveryMiddleware:
         finally:
             self._followed.discard(key)
 
+    def _attached(self, ctx: Context, call_next: CallNext) -> AttachedContext:
+        values = {field.name: getattr(ctx, field.name) for field in fields(ctx)}
+        usable = self._versions.meets(_declaration(ctx))
+        return AttachedContext(**values, door=self._door, call_next=call_next, usable=usable)
+
     def _listener(self, ctx: Context, session_id: str | None) -> Callable[[], Follower | None]:
         if session_id is not None and at_edge(ctx):
             return lambda: self._streams.follower(session_id)
         # Nobody reports GET streams here (stdio, or no edge): the caller who opened the session is who listens.
         follower = Follower(self._registry, self._scopes_of(ctx.request))
         return lambda: follower
-
-
-def _attached(ctx: Context, door: ToolDoor, call_next: CallNext) -> AttachedContext:
-    values = {field.name: getattr(ctx, field.name) for field in fields(ctx)}
-    return AttachedContext(**values, door=door, call_next=call_next)
 
 
 def _declaration(ctx: Context) -> Declaration:

@@ -56,16 +56,24 @@ class Declaration:
             return cls(False)
         return cls(True, extensions[EXTENSION_ID])
 
+    def check_shape(self) -> Mapping[str, Any]:
+        """The settings, if they are an object as MCP has it.
+
+        Raises:
+            MCPError: -32602; they are something else.
+        """
+        if not isinstance(self.settings, Mapping):
+            raise MCPError(INVALID_PARAMS, signposts.malformed_settings(self.settings))
+        return self.settings
+
     def version(self) -> Version:
         """The version declared; 1.0.0 where the settings name none.
 
         Raises:
             MCPError: -32602; the settings are no object, or their version is malformed.
         """
-        if not isinstance(self.settings, Mapping):
-            raise MCPError(INVALID_PARAMS, signposts.malformed_settings(self.settings))
         try:
-            return declared_version(self.settings)
+            return declared_version(self.check_shape())
         except InvalidVersion as error:
             raise MCPError(INVALID_PARAMS, signposts.malformed_version(error.value)) from error
 

@@ -24,9 +24,16 @@ __all__ = [
     "malformed_version",
     "unknown_tool",
     "version_not_supported",
+    "wrong_params",
 ]
 
 _NAMED_AT_MOST: Final = 20
+
+_TAKES: Final = {
+    AGENTS_LIST: f"{AGENTS_LIST} takes no params but a cursor, which is a text; call it without any for the first page",
+    AGENTS_GET: f"{AGENTS_GET} takes a name, which is a text; call {AGENTS_LIST} and use a name from there",
+    "tools/call": "tools/call takes the name of a tool, and arguments as an object; call tools/list for both",
+}
 
 NOT_ATTACHED: Final = (
     "AgentDiscovery got a request but was never attached; call discovery.attach(server) once, "
@@ -52,7 +59,15 @@ def invalid_agent_definition(name: str) -> str:
 
 def unknown_tool(name: str, visible: Collection[str]) -> str:
     """For a tool that this reader cannot call because, as far as it may know, there is no such tool."""
-    return f"There is no tool {_quoted(name)}. Call tools/list for the current ones; you can call: {_listed(visible)}."
+    return (
+        f"There is no tool {_quoted(name)}. Call tools/list for the current ones; "
+        f"this caller can see: {_listed(visible)}."
+    )
+
+
+def wrong_params(method: str) -> str | None:
+    """For a request whose params are not of the method's kind; None for methods that are none of ours."""
+    return _TAKES.get(method)
 
 
 def insufficient_scope(action: str, needed: Iterable[str]) -> str:

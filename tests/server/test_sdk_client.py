@@ -23,5 +23,5 @@ async def test_it_sees_the_extension_and_lists_and_calls_tools(server: RunningSe
             assert ("list_invoices" in names) == (token == "bob-billing")
             result = await client.call_tool("list_failed_pipelines", {"limit": 1})
             assert (result.structured_content or {})["pipelines"][0]["id"] == "pl-1042"
-            with pytest.raises(MCPError, match="you can call"):
+            with pytest.raises(MCPError, match="this caller can see"):
                 await client.call_tool("no_such_tool", {})

@@ -165,7 +165,7 @@ async def test_guarded_tools_are_listed_called_and_opened_by_policy_only(mode: s
             errors.append({**error, "message": error["message"].replace(name, "…")})
         assert errors[0] == errors[1]
         assert errors[0]["code"] == -32602
-        assert "you can call: add." in errors[0]["message"]
+        assert "this caller can see: add." in errors[0]["message"]
 
 
 async def test_a_challenge_without_http_is_an_error_that_names_the_scope(mode: str) -> None:

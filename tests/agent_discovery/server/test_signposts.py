@@ -21,7 +21,7 @@ def test_long_rosters_are_cut_short_and_counted() -> None:
 
 
 def test_an_empty_roster_is_said_to_be_empty() -> None:
-    assert signposts.unknown_tool("ghost", []).endswith("you can call: none.")
+    assert signposts.unknown_tool("ghost", []).endswith("this caller can see: none.")
 
 
 @pytest.mark.parametrize("name", ["\ud800", "new\nline", "\x1b[31m", "\u202e"])
