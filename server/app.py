@@ -166,7 +166,7 @@ def build_app(settings: Settings, base_url: str) -> DemoApp:
             Route(OPENAPI_PATH, endpoint=_fixed(build_openapi(base_url, metadata.path)), methods=["GET"]),
             Route("/healthz", endpoint=_fixed({"status": "ok"}), methods=["GET"]),
         ],
-        around=lambda app: app if settings.wire == "dual" else OneWire(app, settings.wire),
+        around=lambda app: published.leases.around(app if settings.wire == "dual" else OneWire(app, settings.wire)),
         beside=reloading,
     )
     return DemoApp(discovery.streamable_http_app(options, auth=auth), published.registry, discovery, reload)

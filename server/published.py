@@ -8,6 +8,7 @@ half of one roster and half of another.
 from dataclasses import dataclass
 
 from agent_discovery.server import AgentDef, AgentRegistry
+from server.leases import TokenLeases
 from server.roster import BUILT_IN, RELEASE_AGENT, Provider, Roster, synthetic_agents
 from server.tokens import TableVerifier
 from server.tools import ToolShelf, build_tools
@@ -49,6 +50,7 @@ class Published:
         self.shelf = ToolShelf()
         self.registry = AgentRegistry(tools=self.shelf.names, ttl_ms=ttl_ms, page_size=page_size)
         self.verifier = TableVerifier(())
+        self.leases = TokenLeases()
         self._demo_tools = {tool.name: tool for tool in build_tools(self.registry)}
         self._synthetic = synthetic
         self._agents: frozenset[str] = frozenset()
@@ -60,10 +62,12 @@ class Published:
         """Put `roster` in force and tell what that changed.
 
         Agents that are equal in both keep their place and wake nobody; new ones come last. An agent that was published
-        at run time stays as long as the roster still has the tool to retire it. Call it on the event loop.
+        at run time stays as long as the roster still has the tool to retire it. Streams of tokens that are gone, or
+        mean something else now, end. Call it on the event loop.
         """
         self.scopes, self.provider = roster.scopes, roster.provider
         ended = self.verifier.replace(roster.tokens)
+        self.leases.end(ended)
         self.shelf.replace([tool.canned or self._demo_tools[tool.name] for tool in roster.tools])
         for tool in roster.tools:
             self.registry.guard_tool(tool.name, tool.access)
