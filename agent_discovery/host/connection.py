@@ -20,7 +20,7 @@ from agent_discovery.versions import Version
 from agent_discovery.wire import EXTENSION_ID
 
 from .declaration import Declaration
-from .errors import BadRequest, ExtensionVersionNotSupported, TimedOut
+from .errors import BadRequest, ExtensionVersionNotSupported, ServerFault, SessionEnded, TimedOut
 from .exchange import Call, Channel
 from .frames import Observer
 from .opening import Opening, Wire
@@ -214,13 +214,29 @@ class Connection(ABC):
         declared = self._shared.declaration.version
         try:
             return await attempt()
-        except ExtensionVersionNotSupported as refusal:
-            async with self._shared.declaring:
-                if self._shared.declaration.version == declared:  # else another request found the way meanwhile
-                    if not self._shared.declaration.turn_to(refusal.supported):
-                        raise
-                    await self._declare_anew()
+        except (ExtensionVersionNotSupported, SessionEnded) as refusal:
+            if not await self._redeclared(declared, refusal):
+                raise
         return await attempt()
+
+    async def _redeclared(self, declared: Version | None, refusal: ExtensionVersionNotSupported | SessionEnded) -> bool:
+        """Whether what was refused is not declared any more: by this request's doing, or by another's meanwhile."""
+        async with self._shared.declaring:
+            if self._shared.declaration.version != declared:
+                return True  # a session that ended did so because another one took its place
+            if isinstance(refusal, SessionEnded) or not self._shared.declaration.turn_to(refusal.supported):
+                return False
+            await self._declare_anew()
+            return True
+
+    def _turns_to_a_shared_major(self, opening: Opening) -> bool:
+        """Whether the declaration changed, as the server says that it lacks the declared major and has another."""
+        if not self._declares or not opening.has_agents:
+            return False
+        try:
+            return self._shared.declaration.turn_to(opening.extension_versions)
+        except ServerFault:
+            return False  # core MCP goes on; whoever asks for agents is told what is wrong
 
     async def _declare_anew(self) -> None:  # noqa: B027 - one wire has nothing to do here
         """Make the changed declaration known, where requests do not carry it anyway."""

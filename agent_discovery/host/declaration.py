@@ -43,9 +43,10 @@ class Declaration:
         return {} if self.version is None else {"version": str(self.version)}
 
     def turn_to(self, offered: Iterable[Version]) -> bool:
-        """Declare the highest major that `offered` shares from now on; False where there is none, or it is declared."""
-        chosen = choose(self.spoken, offered)
-        if chosen is None or chosen.major == (self.version or DEFAULT_VERSION).major:
+        """Where `offered` lacks the declared major, declare the highest shared one; whether the declaration changed."""
+        majors = tuple(offered)
+        chosen = choose(self.spoken, majors)
+        if chosen is None or choose(majors, [self.version or DEFAULT_VERSION]) is not None:
             return False
         self.version = chosen
         return True

@@ -45,14 +45,7 @@ class SessionConnection(Connection):
         if self.opening is not None:
             raise BadRequest("open: this connection has its session already; make a new connection for a new session")
         opening = await self._handshake()
-        if self._declares and opening.has_agents:
-            try:
-                offered = opening.extension_versions
-            except ServerFault:
-                return opening  # core MCP goes on; whoever asks for agents is told what is wrong
-            if self._shared.declaration.turn_to(offered):
-                return await self._handshake()
-        return opening
+        return await self._handshake() if self._turns_to_a_shared_major(opening) else opening
 
     async def _handshake(self) -> Opening:
         """Open a session, then end the one that there was; what fails halfway leaves no session behind."""

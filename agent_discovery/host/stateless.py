@@ -58,6 +58,7 @@ class StatelessConnection(Connection):
         self._shared.opening = Opening.of(
             self.wire, STATELESS_PROTOCOL_VERSION, info, result.get("capabilities"), result.get("instructions")
         )
+        self._turns_to_a_shared_major(self._shared.opening)
         return self._shared.opening
 
     def notifications(self) -> AbstractAsyncContextManager[AsyncIterator[Notification]]:
