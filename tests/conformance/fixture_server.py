@@ -68,11 +68,12 @@ def build_fixture_app() -> Starlette:
         cache_hints={"tools/list": CacheHint(ttl_ms=1_000, scope="private")},
         log_level="CRITICAL",
     )
-    # MCPServer has no public way to offer logging, which a client asks for before it listens to log messages.
-    server._lowlevel_server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, _set_level)
+    # MCPServer has no public way to offer logging, nor to be served with an event store and a retry interval.
+    lowlevel = server._lowlevel_server
+    lowlevel.add_request_handler("logging/setLevel", types.SetLevelRequestParams, _set_level)
     discovery.attach(server)
     manager = StreamableHTTPSessionManager(
-        server._lowlevel_server,
+        lowlevel,
         event_store=_Remembered(),
         retry_interval=200,
         security_settings=TransportSecuritySettings(
