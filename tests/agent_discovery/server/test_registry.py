@@ -275,12 +275,12 @@ def test_cursors_say_nothing_about_what_is_hidden_between_pages() -> None:
 
 def test_ten_thousand_agents_are_built_and_paged_in_well_under_a_second() -> None:
     agents = [AgentDef(name=f"agent-{n}", capabilities=("a", "b")) for n in range(10_000)]
-    begin = time.perf_counter()
+    begin = time.process_time()
     registry = AgentRegistry(agents)
     registry.view(NOBODY).page()
-    assert time.perf_counter() - begin < 1.0
-    begin = time.perf_counter()
+    assert time.process_time() - begin < 1.0
+    begin = time.process_time()
     for _ in range(1_000):
         registry.view(NOBODY).page()
         registry.view(NOBODY).agents.get("agent-9999")
-    assert time.perf_counter() - begin < 0.2
+    assert time.process_time() - begin < 0.2
