@@ -40,8 +40,13 @@ class FrontScreen(TuiScreen):
     def bring_up(self, panel: str) -> None:
         """Put this panel in front and go to it."""
         self._put_in_front(panel)
-        widget = self.query_one(f"#{panel}")
-        if widget.has_focus_within:
+        # Only what is displayed can have the focus, and it is displayed with the next refresh. By then another panel
+        # may be in front, where keys are typed fast.
+        self.call_after_refresh(self._go_to_front)
+
+    def _go_to_front(self) -> None:
+        widget = self.query_one(f"#{self.front}")
+        if widget.has_focus_within or widget.has_focus:
             return
         match widget:
             case TrafficPanel():
@@ -73,7 +78,12 @@ class FrontScreen(TuiScreen):
         self.bring_up(event.key)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
-        """Whichever way the focus came to a panel, that panel is in front."""
+        """Where all panels are on the screen, the one that the focus came to is in front.
+
+        Elsewhere only the one in front can be gone to, and what is told of the focus may be older than that.
+        """
+        if self.size_class != "-wide":
+            return
         for node in event.widget.ancestors_with_self:
             if isinstance(node, Widget) and node.id in self.PANELS:
                 self._put_in_front(node.id)

@@ -193,6 +193,19 @@ async def test_every_panel_can_be_brought_to_the_front(tui_app: TuiFactory, size
         assert reader.screen.front == "note"
 
 
+@pytest.mark.parametrize("size", [MEDIUM, SMALL])
+async def test_keys_typed_fast_leave_the_diagram_in_front(tui_app: TuiFactory, size: Size) -> None:
+    async with tui_app(size) as (app, pilot):
+        reader = await Reader(app, pilot).arrive()
+        for _ in range(3):
+            for key in ("2", "1", "6", "enter"):
+                app.simulate_key(key)
+            await reader.rest()
+            assert reader.screen.front == "diagram"
+            assert reader.shows("diagram")
+            assert reader.diagram.has_focus
+
+
 async def test_l_and_f_go_to_the_log_also_where_it_is_behind(tui_app: TuiFactory) -> None:
     async with tui_app(WIDE) as (app, pilot):
         reader = await Reader(app, pilot).arrive()
