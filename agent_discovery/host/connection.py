@@ -109,7 +109,8 @@ class Connection(ABC):
     def extension_version(self) -> Version:
         """The version of the extension that may be relied on: never more than both sides are known to have.
 
-        Until the server was asked what it has, that is the `.0` minor of the major that this host declares.
+        Until the server was asked what it has, that is the `.0` minor of the major that this host declares. Raises
+        `ServerFault` where what the server advertises is malformed.
         """
         offered = self.opening.extension_versions if self.opening is not None and self.opening.has_agents else None
         return self._shared.declaration.effective(offered)

@@ -12,6 +12,7 @@ from agent_discovery.versions import (
     Version,
     choose,
     declared_version,
+    effective_version,
     one_per_major,
 )
 
@@ -85,3 +86,20 @@ def test_minors_and_patches_never_decide(version: Version, other: Version, wante
     """EV-6."""
     twin = Version(version.major, other.minor, other.patch)
     assert (choose([version], [twin, *wanted])) == version
+
+
+@pytest.mark.parametrize(
+    ("offered", "effective"),
+    [
+        (None, Version(2, 0, 0)),
+        ([], Version(2, 0, 0)),
+        ([Version(1, 9, 0)], Version(2, 0, 0)),
+        ([Version(1, 9, 0), Version(2, 1, 5)], Version(2, 1, 5)),
+        ([Version(2, 8, 0)], Version(2, 3, 0)),
+    ],
+)
+def test_one_relies_on_the_lower_of_both_sides_and_on_the_dot_zero_where_the_other_is_unknown(
+    offered: list[Version] | None, effective: Version
+) -> None:
+    """EV-12."""
+    assert effective_version(Version(2, 3, 0), offered) == effective

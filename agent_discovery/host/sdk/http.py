@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 
 from agent_discovery.host.answers import Answer
-from agent_discovery.host.errors import ServerFault
 from agent_discovery.host.events import MAX_ANSWER_BYTES, parse_json
 from agent_discovery.host.source import Credential
 
@@ -118,9 +117,9 @@ def _is_mcp(request: "httpx2.Request") -> bool:
 
 async def _read(response: "httpx2.Response") -> Answer:
     """The refusal, kept for the SDK to read again."""
-    if int(response.headers.get("content-length") or 0) > MAX_ANSWER_BYTES:
-        raise ServerFault("its refusal is too large to be read", status=response.status_code)
-    content = await response.aread()
+    # An error raised in here would end the SDK's whole transport; a refusal is told by its status and headers anyway.
+    is_readable = int(response.headers.get("content-length") or 0) <= MAX_ANSWER_BYTES
+    content = await response.aread() if is_readable else b""
     body: Any = None
     if content:
         try:
