@@ -276,6 +276,16 @@ async def test_a_removed_token_is_refused_and_its_streams_end(
             assert "open-agent" in _names(rosa)
 
 
+async def test_streams_end_with_their_token_where_answers_are_streams_too(file: Path, wire: WireName) -> None:
+    settings = Settings(roster_file=file, roster_poll_seconds=600, json_response=False)
+    with running_server(settings) as server, Caller(server.url, wire, "felix-front-desk") as felix:
+        async with listening(felix, "felix-front-desk") as stream:
+            write(file, LIBRARY.replace(FELIX, ""))
+            server.reload()
+            await stream.ended()
+        assert felix.send("agents/list").status_code == 401
+
+
 async def test_a_token_with_other_scopes_is_answered_by_them_and_its_streams_end(
     unwatched: RunningServer, file: Path, wire: WireName
 ) -> None:
