@@ -1,0 +1,103 @@
+"""What several callers show beside each other: filtering, what is hidden, and what membership does not grant."""
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from itertools import permutations
+from typing import Any, Final
+
+from agent_discovery.wire import AGENT_NOT_FOUND, AGENTS_GET, AGENTS_LIST, INVALID_PARAMS
+from demo.clauses.ground import Ground, Visit, made_up_name, read_pages
+from demo.clauses.line import Seen
+from demo.clauses.verdicts import Observation, broken, held, unexercised
+
+__all__ = ["filtering", "granting", "hidden"]
+
+_MOST_HIDDEN: Final = 5
+_ONE_TOKEN: Final = "one token only: give another caller's with --token"
+
+
+def _hidden_from(ground: Ground) -> Iterator[tuple[Visit, str]]:
+    """Who cannot see which name that another caller sees."""
+    for visit, other in permutations(ground.visits, 2):
+        if visit.roster.is_whole and other.roster.is_whole:
+            for name in [name for name in other.names if name not in visit.names][:_MOST_HIDDEN]:
+                yield visit, name
+
+
+async def filtering(ground: Ground) -> AsyncIterator[Observation]:
+    """AD-9: names that only some see are refused to the others."""
+    for visit, name in dict.fromkeys(_hidden_from(ground)):
+        seen = await visit.line.ask(AGENTS_GET, {"name": name})
+        if (seen.code, seen.reason) == (INVALID_PARAMS, AGENT_NOT_FOUND):
+            yield held("AD-9", f"{name} is not listed for {visit.label} and does not open", *visit.roster.cited, seen)
+        elif seen.result is not None and not await _came_meanwhile(ground, visit, name):
+            yield broken("AD-9", f"{visit.label} opens {name}, which is not in {visit.label}'s roster", seen)
+    if len(ground.visits) < 2:
+        yield unexercised("AD-9", _ONE_TOKEN)
+    else:
+        yield unexercised("AD-9", f"these {len(ground.visits)} callers see the same agents")
+
+
+async def _came_meanwhile(ground: Ground, visit: Visit, name: str) -> bool:
+    """Whether the agent was published after this caller's roster was read."""
+    return name in (await read_pages(visit.line, AGENTS_LIST, "agents", ground.patience)).by_name
+
+
+async def hidden(ground: Ground) -> AsyncIterator[Observation]:
+    """AD-20: a hidden name beside one that was never registered. How long an answer takes is not looked at."""
+    asked = list(dict.fromkeys(_hidden_from(ground)))[:_MOST_HIDDEN]
+    if ground.hidden_name is not None:
+        asked.insert(0, (ground.first, ground.hidden_name))
+    for visit, name in asked:
+        known = await visit.line.ask(AGENTS_GET, {"name": name})
+        if known.result is not None:
+            yield unexercised("AD-20", f"{name} is not hidden from {visit.label}, who can open it")
+            continue
+        nobody = made_up_name(max(len(name), 8))
+        never = await visit.line.ask(AGENTS_GET, {"name": nobody}, note="a name of nobody's")
+        one, other = _comparable(known, name), _comparable(never, nobody)
+        if apart := [part for part in one if one[part] != other[part]]:
+            yield broken("AD-20", f"{name} is told from a name of nobody's by its {', '.join(apart)}", known, never)
+        else:
+            yield held("AD-20", f"to {visit.label}, {name} answers as a name of nobody's does", known, never)
+    missing = "no hidden name is known: give one with --hidden-name, or a second caller with --token"
+    yield unexercised("AD-20", missing)
+
+
+def _comparable(seen: Seen, name: str) -> dict[str, Any]:
+    """An answer without what may differ: the id, the echoed name, the date, and the digits of the length."""
+    if seen.answer is None:
+        return {"answer": str(seen.error)}
+    body = {key: value for key, value in (seen.answer.message or {}).items() if key != "id"} or seen.answer.body
+    varying = ("date", "content-length", "set-cookie")
+    headers = {key: value for key, value in seen.answer.headers.items() if key not in varying}
+    echoed = json.dumps(name, ensure_ascii=False)[1:-1]
+    text = json.dumps(body, sort_keys=True, ensure_ascii=False).replace(echoed, "<name>")
+    return {"status": seen.status, "headers": headers, "body": text}
+
+
+async def granting(ground: Ground) -> AsyncIterator[Observation]:
+    """AD-10: seeing a card does not open the agent, and opening it brings no tool that the caller does not have."""
+    for visit in ground.visits:
+        for name, seen in visit.refused_for_scope.items():
+            yield held("AD-10", f"{visit.label} sees the card of {name} and still needs scope", seen)
+    for visit, other in permutations(ground.visits, 2):
+        if not (visit.tools.is_whole and other.tools.is_whole):
+            continue
+        lacking = set(other.tools.by_name) - set(visit.tools.by_name)
+        for name in set(visit.agents) & set(other.agents):
+            mine, theirs = _tool_names(visit, name), _tool_names(other, name)
+            if gained := sorted(mine & lacking):
+                text = f"{name} brings {visit.label} tools that only {other.label} has: {', '.join(gained)}"
+                yield broken("AD-10", text, visit.opened[name], *visit.tools.cited)
+            elif (theirs - mine) & lacking:
+                yield held("AD-10", f"{name} leaves out what {visit.label} may not see", visit.opened[name])
+    if len(ground.visits) < 2:
+        yield unexercised("AD-10", _ONE_TOKEN)
+    yield unexercised("AD-10", "no agent that is listed is refused, or has a tool that only some callers see")
+
+
+def _tool_names(visit: Visit, agent: str) -> set[str]:
+    given = visit.agents[agent].get("tools")
+    names = [tool.get("name") for tool in given if isinstance(tool, dict)] if isinstance(given, list) else []
+    return {name for name in names if isinstance(name, str)}
