@@ -130,13 +130,15 @@ class DiscoveryMiddleware:
                 return self._door.filtered(await call_next(ctx), self._scopes_of(ctx.request))
             case "tools/call":
                 await self._door.admit(ctx.params, self._scopes_of(ctx.request))
-                return await call_next(self._attached(ctx, call_next))
+                usable = self._versions.meets(_declaration(ctx))
+                return await call_next(self._attached(ctx, call_next, usable=usable))
             case m if m == LISTEN and _asks_for_agents(ctx) and _declaration(ctx).made:
+                # Once, for as long as the stream lives; all it carries is in every version, so none is above this one.
                 self._versions.negotiate(_declaration(ctx))
                 return await self._listen(ctx, call_next)
             case m if m in (AGENTS_LIST, AGENTS_GET):
                 self._versions.negotiate(_declaration(ctx))
-                return await call_next(self._attached(ctx, call_next))
+                return await call_next(self._attached(ctx, call_next, usable=True))
             case _:
                 return await call_next(ctx)
 
@@ -190,9 +192,8 @@ class DiscoveryMiddleware:
         finally:
             self._followed.discard(key)
 
-    def _attached(self, ctx: Context, call_next: CallNext) -> AttachedContext:
+    def _attached(self, ctx: Context, call_next: CallNext, *, usable: bool) -> AttachedContext:
         values = {field.name: getattr(ctx, field.name) for field in fields(ctx)}
-        usable = self._versions.meets(_declaration(ctx))
         return AttachedContext(**values, door=self._door, call_next=call_next, usable=usable)
 
     def _listener(self, ctx: Context, session_id: str | None) -> Callable[[], Follower | None]:
@@ -219,5 +220,8 @@ def _declaration(ctx: Context) -> Declaration:
 
 
 def _asks_for_agents(ctx: Context) -> bool:
+    """Whether a listen request is one for agent changes; on the session wire there is no such request."""
+    if ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
+        return False
     wanted = (ctx.params or {}).get("notifications")
     return isinstance(wanted, Mapping) and wanted.get(LISTEN_FILTER_KEY) is True

@@ -56,12 +56,12 @@ def test_a_shared_major_is_served_whatever_minor_and_patch(
         assert caller.send("agents/get", {"name": "deploy-agent"}).status_code == 403
 
 
-@pytest.mark.parametrize("use", [*USES, LISTEN], ids=str)
+@pytest.mark.parametrize(
+    ("wire", "use"), [*(("session", use) for use in USES), *(("stateless", use) for use in (*USES, LISTEN))], ids=str
+)
 def test_a_foreign_major_is_refused_with_400_and_the_whole_error(
     versioned: RunningServer, wire: WireName, use: tuple[str, dict[str, Any]]
 ) -> None:
-    if use == LISTEN and wire == "session":
-        pytest.skip("the session wire has no such method")
     with Caller(versioned.url, wire, settings=FOREIGN) as caller:
         refused = caller.send(*use, id="my-id")
     assert refused.status_code == 400
@@ -71,6 +71,11 @@ def test_a_foreign_major_is_refused_with_400_and_the_whole_error(
     assert set(got["error"]) == {"code", "message", "data"}
     assert got["error"]["code"] == -32005
     assert got["error"]["data"] == {"extensions": {EXTENSION: {"requested": "3.0.0", "supported": list(TWO)}}}
+
+
+def test_a_method_that_the_wire_does_not_have_is_no_matter_of_versions(versioned: RunningServer) -> None:
+    with Caller(versioned.url, "session", settings=FOREIGN) as caller:
+        assert answer(caller.send(*LISTEN))["error"]["code"] == -32601
 
 
 def test_what_does_not_use_the_extension_is_served_whatever_is_declared(
