@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 
 import click
+
 from server.embedded import running_server
 
 _LOADED = "import demo.__main__, sys; print(*[m for m in ('mcp', 'mcp_types', 'textual') if m in sys.modules])"
@@ -44,12 +45,15 @@ def _compare(url: str, wire: str, rounds: int) -> None:
 @click.command()
 @click.option("--rounds", type=click.IntRange(min=1), default=7, show_default=True, help="Runs of each, in turns.")
 def main(rounds: int) -> None:
-    """Compare a whole walk with the official SDK's client, on both wires."""
+    """Compare a whole walk with the official SDK's client, on both wires, and measure the TUI."""
     loaded = subprocess.run([sys.executable, "-c", _LOADED], check=True, capture_output=True, text=True).stdout.split()
     click.echo(f"the walkthrough's process loads of mcp, mcp_types and textual: {', '.join(loaded) or 'none'}")
     with running_server() as running:
         for wire in ("session", "stateless"):
             _compare(running.url, wire, rounds)
+    from bench.tui import report  # it loads Textual, which would slow down nothing but the start of this
+
+    report(rounds, keys=100)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,9 @@ checks. `build_app` is what the command line uses, and the tests.
 
 import asyncio
 import traceback
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, Final, Literal, cast
 
@@ -80,7 +81,7 @@ class WalkthroughApp(App[int]):
     """The walk and the explorer."""
 
     TITLE = "Agent discovery"
-    CSS_PATH = "tui.tcss"
+    CSS_PATH = Path(__file__).with_name("tui.tcss")  # wherever a class that derives from this one stands
     COMMANDS: ClassVar[set[type[ActionCommands]]] = {ActionCommands}  # type: ignore[assignment]
     MODES: ClassVar[dict[str, str | Callable[[], Screen[object]]]] = {
         "walk": cast("Callable[[], Screen[object]]", _walk),
@@ -137,9 +138,10 @@ class WalkthroughApp(App[int]):
         return self.url or ""
 
     def _start_server(self) -> None:
-        self._own_server = OwnServer()
-        self._own_server.start()
-        self.run_worker(self._await_server(self._own_server), name="server", group="server", exclusive=True)
+        self._own_server = server = OwnServer()
+        server.start()
+        work: Callable[[], Awaitable[None]] = partial(self._await_server, server)
+        self.run_worker(work, name="server", group="server", exclusive=True)
 
     async def _await_server(self, server: OwnServer) -> None:
         try:

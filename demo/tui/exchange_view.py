@@ -3,6 +3,9 @@
 Side by side where there is room, one of the two where there is not. What each side says is in `records`.
 """
 
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import ClassVar, Final
 
 from textual.app import ComposeResult
@@ -20,6 +23,8 @@ from demo.tui.records import ExchangeRecord
 
 __all__ = ["ExchangeView"]
 
+_LARGE: Final = 200_000
+"""Characters from which on what came back is made into lines in a thread."""
 _SIDE_BY_SIDE: Final = 84
 """From how many columns on both sides are shown at once."""
 
@@ -48,6 +53,11 @@ class ExchangeView(Widget):
         def __init__(self, record: ExchangeRecord) -> None:
             self.record = record
             super().__init__()
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._large: tuple[ExchangeRecord, int, list[str]] | None = None
+        """The last large one that was laid out, and how large it was then."""
 
     def compose(self) -> ComposeResult:
         yield Static(id="exchange-title", markup=False)
@@ -116,11 +126,29 @@ class ExchangeView(Widget):
     def _show(self) -> None:
         record = self.record
         self.request.set_lines([] if record is None else record.lines_request(self.show_token), "http")
-        self.answer.set_lines([] if record is None else record.lines_answer(), "http")
+        self._show_answer(record)
         why = None if record is None else record.why_failed()
         self.query_one("#exchange-why", Static).update(Content(why or ""))
         self.set_class(why is not None, "-failed")
         self._title()
+
+    def _show_answer(self, record: ExchangeRecord | None) -> None:
+        self.workers.cancel_group(self, "exchange")
+        if record is None or record.size < _LARGE:
+            self.answer.set_lines([] if record is None else record.lines_answer(), "http")
+        elif self._large is not None and self._large[0] is record and self._large[1] == record.size:
+            self.answer.set_lines(self._large[2], "http")
+        else:
+            self.answer.set_lines([f"{record.size:,} characters are being laid out..."])
+            work: Callable[[], Awaitable[None]] = partial(self._lay_out, record)
+            self.run_worker(work, name="exchange", group="exchange", exclusive=True)
+
+    async def _lay_out(self, record: ExchangeRecord) -> None:
+        size = record.size
+        lines = await asyncio.to_thread(record.lines_answer)
+        self._large = record, size, lines
+        if self.record is record:
+            self.answer.set_lines(lines, "http")
 
     def _title(self) -> None:
         self.query_one("#exchange-title", Static).update(Content(self._title_text()))

@@ -4,7 +4,8 @@ It owns the notice and the waiting. Reconnecting is the screens' own business: t
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -44,7 +45,8 @@ class Presence:
         self._lost = True
         self._app.log.warning(f"server lost: {error}")
         self._app.notice = lost_notice(url)
-        self._app.run_worker(self._look_out(url), name="presence", group="presence", exclusive=True)
+        work: Callable[[], Awaitable[None]] = partial(self._look_out, url)
+        self._app.run_worker(work, name="presence", group="presence", exclusive=True)
 
     async def _look_out(self, url: str) -> None:
         for pause in _pauses():

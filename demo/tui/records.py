@@ -15,7 +15,7 @@ from agent_discovery.host import AnswerFrame, FailureFrame, Frame, NotificationF
 from agent_discovery.host.frames import Observer
 from demo.arrows import seen
 from demo.cast import CAST
-from demo.plain import json_lines, printable
+from demo.plain import printable
 from demo.scene import Wire
 from demo.tui.as_curl import curl_command
 from demo.tui.reasons import why_failed
@@ -105,7 +105,7 @@ class ExchangeRecord:
             lines += _body_lines(answer.body if answer.message is None else answer.message)
         for notification in self.notifications:
             lines += ["", f"arrived after {notification.elapsed_ms:.0f} ms:"]
-            lines += json_lines(notification.message).split("\n")
+            lines += _pretty(notification.message)
         if self.failure is not None:
             lines += [""] if lines else []
             lines += ["no answer" if self.answer is None else "then the stream broke"]
@@ -121,6 +121,11 @@ class ExchangeRecord:
         """
         token = None if token_variable else _TOKENS.get(self.request.caller)
         return curl_command(self.request, wire or self.wire, token=token)
+
+    @property
+    def size(self) -> int:
+        """How many characters of text it holds, about."""
+        return len(self.haystack)
 
     @property
     def haystack(self) -> str:
@@ -244,8 +249,13 @@ def _challenge_lines(header: str) -> list[str]:
 def _body_lines(body: Any) -> list[str]:
     if body is None:
         return []
-    text = printable(body) if isinstance(body, str) else json_lines(body)
-    return ["", *text.split("\n")]
+    return ["", *(printable(body).split("\n") if isinstance(body, str) else _pretty(body))]
+
+
+def _pretty(value: Any) -> list[str]:
+    # Line by line: a text with line breaks in it never counts as printable, and is then looked at character by
+    # character, which for megabytes takes a second.
+    return [printable(line) for line in json.dumps(value, indent=2, ensure_ascii=False).split("\n")]
 
 
 def _compact(value: Any) -> str:

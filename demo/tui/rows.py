@@ -6,6 +6,7 @@ Pure: it knows neither colours nor screens. Widths are terminal cells.
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from rich.cells import cell_len
 
@@ -38,8 +39,11 @@ class Rows:
         self.longest = 0
         """The width of the longest line, in cells."""
         self._width = 0
-        self._folded: list[Row] | None = None
         self._firsts: list[int] = []
+        """The first row of each line, while lines are folded; empty while each line is one row."""
+        self._count = 0
+        self._cuts: dict[int, list[int]] = {}
+        """Where the rows of a line begin, for lines that do not fold every `_width` characters."""
         self.append(lines)
 
     def append(self, lines: Iterable[str]) -> None:
@@ -52,31 +56,41 @@ class Rows:
     def fold(self, width: int) -> None:
         """Fold lines that are wider than `width` cells; 0 folds none."""
         self._width = width
+        self._firsts, self._cuts, self._count = [], {}, len(self.lines)
         if width <= 0 or self.longest <= width:
-            self._folded, self._firsts = None, []
             return
-        self._folded, self._firsts = [], []
         for number, line in enumerate(self.lines):
-            self._firsts.append(len(self._folded))
-            self._folded += _fold(number, line, width)
+            if not line.isascii() and cell_len(line) > width:
+                self._cuts[number] = _cuts(line, width)
+        # A row takes no object of its own until it is shown: a text may have a hundred thousand of them.
+        counts = [-(-len(line) // width) if line else 1 for line in self.lines]
+        for number, cuts in self._cuts.items():
+            counts[number] = len(cuts)
+        *self._firsts, self._count = accumulate(counts, initial=0)
 
     def __len__(self) -> int:
-        return len(self.lines) if self._folded is None else len(self._folded)
+        return self._count
 
     def row(self, number: int) -> Row:
         """The row at this place from the top; raises IndexError beyond the end."""
-        if self._folded is None:
+        if not 0 <= number < self._count:
+            raise IndexError(f"row {number} of {self._count}")
+        if not self._firsts:
             return Row(number, 0, len(self.lines[number]))
-        return self._folded[number]
+        line = bisect_right(self._firsts, number) - 1
+        within, length = number - self._firsts[line], len(self.lines[line])
+        if (cuts := self._cuts.get(line)) is not None:
+            return Row(line, cuts[within], cuts[within + 1] if within + 1 < len(cuts) else length)
+        return Row(line, within * self._width, min(length, (within + 1) * self._width))
 
     def row_of(self, line: int, character: int = 0) -> int:
         """The row in which this character of this line is shown."""
-        if self._folded is None:
+        if not self._firsts:
             return line
-        first = self._firsts[line]
-        last = self._firsts[line + 1] if line + 1 < len(self._firsts) else len(self._folded)
-        starts = [row.start for row in self._folded[first:last]]
-        return first + max(0, bisect_right(starts, character) - 1)
+        if (cuts := self._cuts.get(line)) is not None:
+            return self._firsts[line] + bisect_right(cuts, character) - 1
+        last = max(0, len(self.lines[line]) - 1)
+        return self._firsts[line] + min(character, last) // self._width
 
     def find(self, text: str, most: int = 10_000) -> Sequence[Hit]:
         """Where `text` stands, without regard to case, `most` places at most, in order."""
@@ -99,17 +113,13 @@ def _width(line: str) -> int:
     return len(line) if line.isascii() else cell_len(line)
 
 
-def _fold(number: int, line: str, width: int) -> list[Row]:
-    if _width(line) <= width:
-        return [Row(number, 0, len(line))]
-    if line.isascii():
-        return [Row(number, at, min(at + width, len(line))) for at in range(0, len(line), width)]
-    rows: list[Row] = []
-    start = used = 0
+def _cuts(line: str, width: int) -> list[int]:
+    """Where the rows of a line begin that holds characters of two cells or none."""
+    cuts, used = [0], 0
     for at, character in enumerate(line):
         cells = cell_len(character)
-        if used + cells > width and at > start:
-            rows.append(Row(number, start, at))
-            start, used = at, 0
+        if used + cells > width and at > cuts[-1]:
+            cuts.append(at)
+            used = 0
         used += cells
-    return [*rows, Row(number, start, len(line))]
+    return cuts

@@ -43,7 +43,6 @@ class OtherScreen(SharedScreen):
 class ShellApp(WalkthroughApp):
     """The program with those screens."""
 
-    CSS_PATH = "../../../demo/tui/tui.tcss"
     MODES: ClassVar[dict[str, str | Callable[[], Screen[object]]]] = {
         "walk": cast("Callable[[], Screen[object]]", SharedScreen),
         "explore": cast("Callable[[], Screen[object]]", OtherScreen),

@@ -369,3 +369,23 @@ async def test_the_theme_is_chosen_from_a_list(tui_app: TuiFactory, until: Until
         await until(pilot, lambda: "nord" in screen_text(app))
         await pilot.press(*"nord", "enter")
         await until(pilot, lambda: app.theme == "nord")
+
+
+async def test_a_large_answer_is_laid_out_beside_the_program_which_goes_on_meanwhile(
+    tui_app: TuiFactory, until: Until, screen_text: ScreenText
+) -> None:
+    async with tui_app(build=build_shell) as (app, pilot):
+        fill(app.traffic, 1, size=400_000)
+        fill(app.traffic, 1)
+        view = app.screen.query_one(ExchangeView)
+        large, small = app.traffic.records
+        view.record = large
+        assert "characters are being laid out" in view.answer.text
+        view.record = small
+        assert "HTTP 200 after" in view.answer.text
+        view.record = large
+        await until(pilot, lambda: "x" * 400_000 in view.answer.text)
+        view.record = small
+        view.record = large
+        assert "x" * 400_000 in view.answer.text
+        await until(pilot, lambda: "xxxxxxxx" in screen_text(app))
