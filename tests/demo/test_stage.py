@@ -243,13 +243,15 @@ async def test_a_silent_server_is_not_taken_for_a_disturbance(
     assert (7, "notification_arrived") in told.failed
 
 
-@pytest.mark.parametrize("structured", [[], "published", {"changed": "yes"}, {"changed": None}, 7])
-async def test_an_unreadable_answer_neither_excuses_nor_crashes(server: TamperedServer, structured: object) -> None:
+@pytest.mark.parametrize("structured", [[1], "published", {"changed": "yes"}, {"changed": None}, 7])
+async def test_an_unreadable_answer_neither_excuses_nor_crashes(
+    server: TamperedServer, monkeypatch: pytest.MonkeyPatch, structured: object
+) -> None:
+    monkeypatch.setattr("demo.stage.HEARING_SECONDS", 0.1)
     publishing = on("tools/call", lambda _, a: a.with_result(structuredContent=structured), "publish_release_agent")
-    odd_cards = on("agents/list", lambda _, answer: answer.with_result(agents=["pipeline-agent", None, 3]))
-    server.tamper = chained(publishing, odd_cards)
+    server.tamper = chained(publishing, no_notification)
     told = await walk(server.url, chosen(7))
-    assert told.failed
+    assert (7, "notification_arrived") in told.failed
     assert not [event for event in told.events if isinstance(event, SceneDisturbed)]
 
 

@@ -15,9 +15,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from click.testing import CliRunner
+
+from demo.__main__ import main
 from server.tokens import DEMO_TOKENS
 
-__all__ = ["PATIENCE", "Ended", "ServerProcess", "checked_output", "environment", "interruptible", "run", "serving"]
+__all__ = [
+    "PATIENCE",
+    "Ended",
+    "ServerProcess",
+    "checked_output",
+    "environment",
+    "in_process",
+    "interruptible",
+    "run",
+    "serving",
+]
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 PATIENCE: Final = 20.0
@@ -75,6 +88,13 @@ def run(*arguments: str, env: Mapping[str, str] | None = None, timeout: float = 
         check=False,
     )
     return Ended(done.returncode, checked_output(done.stdout.decode()))
+
+
+def in_process(*arguments: str) -> Ended:
+    """The same command in this process, where a new one would add nothing but time."""
+    done = CliRunner().invoke(main, [*arguments], prog_name="python -m demo")
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return Ended(done.exit_code, checked_output(done.output))
 
 
 @dataclass(frozen=True)

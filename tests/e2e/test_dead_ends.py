@@ -3,10 +3,8 @@
 import io
 
 import pytest
-from click.testing import CliRunner
 from rich.console import Console
 
-from demo.__main__ import main
 from demo.events import SceneStarted, WalkEnded
 from demo.script import SCENES
 from demo.stage import Stage
@@ -14,7 +12,7 @@ from demo.terminal import Terminal
 from tests.broken_servers import Answer, Asked, TamperedServer
 from tests.demo.tampering import on, withheld
 from tests.e2e.odd_servers import answering, closed_port
-from tests.e2e.processes import Ended, checked_output, run, serving
+from tests.e2e.processes import Ended, checked_output, in_process, run, serving
 
 _STOPS = "The walkthrough stops in scene 1 (Connect and look for the extension): "
 HTML = b"<!doctype html><html><body>Welcome</body></html>"
@@ -56,7 +54,7 @@ def test_the_wrong_path_on_the_right_server(served: str) -> None:
 )
 def test_somebody_else_is_there(raw: bytes, says: str) -> None:
     with answering(raw) as url:
-        ended = run("--url", url)
+        ended = in_process("--url", url)
     assert says in stopped_in_scene_1(ended)
     assert "\x1b" not in ended.output
 
@@ -75,7 +73,7 @@ def test_a_server_that_knows_other_tokens(tampered: TamperedServer, wire: str) -
         )
 
     tampered.tamper = strange
-    why = stopped_in_scene_1(run("--url", tampered.url, "--wire", wire))
+    why = stopped_in_scene_1(in_process("--url", tampered.url, "--wire", wire))
     assert why == (
         "the server refused the walkthrough's token: invalid_token; give a demo server, e.g. python -m server"
     )
@@ -138,9 +136,9 @@ async def test_a_server_that_is_gone_between_two_scenes_stops_the_walk_there() -
     ],
 )
 def test_wrong_usage_is_told_before_anything_is_sent(arguments: list[str], says: str) -> None:
-    ended = CliRunner().invoke(main, arguments, prog_name="python -m demo")
-    assert ended.exit_code == 2, ended.output
-    assert says in ended.output.splitlines()[-1]
+    ended = in_process(*arguments)
+    assert ended.code == 2, ended.output
+    assert says in ended.last
     assert "secret" not in ended.output
     assert "\x1b" not in ended.output
 
@@ -153,5 +151,5 @@ def test_wrong_usage_in_a_shell() -> None:
 
 def test_a_wire_that_the_server_does_not_have(served_session_only: str, served_stateless_only: str) -> None:
     for url, wire in ((served_session_only, "stateless"), (served_stateless_only, "session")):
-        why = stopped_in_scene_1(run("--url", url, "--wire", wire))
+        why = stopped_in_scene_1(in_process("--url", url, "--wire", wire))
         assert why.endswith("; choose the wire that it speaks, or --wire auto")

@@ -3,22 +3,14 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from click.testing import CliRunner
 
-from demo.__main__ import main
 from demo.script import SCENES
 from server.app import Settings
 from server.embedded import running_server
-from tests.e2e.processes import Ended, checked_output, run
+from tests.e2e.processes import Ended, in_process, run
 
 WIRES = ("session", "stateless")
 ALL = sum(len(scene.checks) + 1 for scene in SCENES)
-
-
-def in_process(*arguments: str) -> Ended:
-    """The same command in this process, where a new one would add nothing but time."""
-    done = CliRunner().invoke(main, [*arguments])
-    return Ended(done.exit_code, checked_output(done.output))
 
 
 def assert_all_held(ended: Ended, checks: int = ALL) -> None:
@@ -32,9 +24,8 @@ def test_alone_it_brings_its_own_server() -> None:
     assert_all_held(ended, sum(len(scene.checks) + 1 for scene in SCENES[:2]))
 
 
-@pytest.mark.parametrize("wire", WIRES)
-def test_twice_in_a_row_against_one_server(served: str, wire: str) -> None:
-    for _ in range(2):
+def test_one_after_the_other_against_one_server(served: str) -> None:
+    for wire in (*WIRES, WIRES[0]):
         assert_all_held(run("--url", served, "--wire", wire, "--non-interactive"))
 
 
