@@ -24,7 +24,7 @@ tui *args: _venv
 
 # the tests (`just test -m slow`: the long ones)
 test *args: _venv
-    {{ python }} -m pytest "$@"
+    {{ python }} -m pytest -n auto "$@"
 
 # lint, format and type check
 lint: _venv
@@ -40,7 +40,7 @@ readme *args: _venv
 bench *args: _venv
     @{{ python }} -m bench "$@"
 
-# pin the dependencies again: names, versions and hashes
+# pin the dependencies again: names, versions and hashes (needs uv)
 lock:
     uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet --group dev pyproject.toml --output-file requirements.lock
 
