@@ -10,7 +10,7 @@ from demo.script import SCENES
 from demo.stage import Stage
 from demo.terminal import Terminal
 from tests.broken_servers import Answer, Asked, TamperedServer
-from tests.demo.tampering import on, withheld
+from tests.demo.tampering import capabilities, leaking_billing_agent, on, roster, withheld, without_extension
 from tests.e2e.odd_servers import answering, closed_port
 from tests.e2e.processes import Ended, checked_output, in_process, run, serving
 
@@ -153,3 +153,19 @@ def test_a_wire_that_the_server_does_not_have(served_session_only: str, served_s
     for url, wire in ((served_session_only, "stateless"), (served_stateless_only, "session")):
         why = stopped_in_scene_1(in_process("--url", url, "--wire", wire))
         assert why.endswith("; choose the wire that it speaks, or --wire auto")
+
+
+def test_a_server_without_the_extension_is_told_so(tampered: TamperedServer) -> None:
+    tampered.tamper = capabilities(without_extension)
+    why = stopped_in_scene_1(run("--url", tampered.url))
+    assert why.endswith(
+        " does not advertise io.modelcontextprotocol/agents; give a server that does, e.g. python -m server"
+    )
+
+
+def test_a_server_that_leaks_a_hidden_agent_fails_the_scene_that_looks(tampered: TamperedServer) -> None:
+    tampered.tamper = roster(leaking_billing_agent)
+    ended = run("--url", tampered.url)
+    assert ended.code == 1
+    assert ended.lines[-2].startswith("Failed in scene 2 (List what Alice can see): Alice does not see billing-agent: ")
+    assert ended.last == "32 of 33 checks held."
