@@ -1,6 +1,6 @@
 """Discover agents, choose one by its capability labels, open it and run it.
 
-python examples/minimal_host.py URL TOKEN LABEL...
+python -m examples.minimal_host URL TOKEN LABEL...
 """
 
 import asyncio

@@ -37,8 +37,21 @@ def test_the_readmes_first_code_block_holds_the_two_commands_and_nothing_else() 
     assert block[1].splitlines() == ["./run demo", "./run test"]
 
 
+def test_the_readme_shows_the_examples_as_they_are() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for example in ("minimal_server.py", "minimal_host.py"):
+        assert f"```python\n{(ROOT / 'examples' / example).read_text(encoding='utf-8')}```\n" in readme
+
+
+def test_the_readmes_links_lead_to_files() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    links = [link for link in re.findall(r"\]\(([^)#]+)\)", readme) if "://" not in link]
+    assert len(links) > 10
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
 def test_the_readme_maps_every_room_on_its_first_screen() -> None:
     first_screen = "\n".join((ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:45])
-    rooms = ["agent_discovery/server", "agent_discovery/host", "server/", "demo/", "templates/", "tests/", "WALKTHROUGH.md"]
-    for room in rooms:
+    rooms = "agent_discovery/server agent_discovery/host server/ demo/ templates/ examples/ tests/ WALKTHROUGH.md"
+    for room in rooms.split():
         assert room in first_screen

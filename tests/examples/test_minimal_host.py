@@ -22,10 +22,8 @@ def one_wire(request: pytest.FixtureRequest) -> Iterator[RunningServer]:
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command: list[Any] = [sys.executable, SCRIPT, *arguments]
-    return subprocess.run(
-        command, check=False, cwd=ROOT, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=30
-    )
+    command: list[Any] = [sys.executable, "-m", "examples.minimal_host", *arguments]
+    return subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True, timeout=30)
 
 
 def test_it_fits_on_a_page() -> None:
@@ -57,4 +55,4 @@ def test_it_says_in_one_line_what_is_refused(one_wire: RunningServer) -> None:
 def test_without_an_address_it_says_how_to_call_it() -> None:
     done = run()
     assert done.returncode == 1
-    assert "python examples/minimal_host.py URL TOKEN LABEL..." in done.stderr
+    assert "python -m examples.minimal_host URL TOKEN LABEL..." in done.stderr
