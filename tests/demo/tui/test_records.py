@@ -66,6 +66,7 @@ def test_a_frame_for_a_dropped_record_is_ignored() -> None:
     first = request()
     observe(first)
     observe(request("tools/list"))
+    assert log.record_of(first) is None
     observe(answer(first))
     assert [record.method for record in log.records] == ["tools/list"]
     assert log.records[0].under_way

@@ -9,7 +9,7 @@ from textual.binding import Binding
 from textual.command import CommandPalette
 from textual.widgets import Input
 
-from demo.tui.app import WalkthroughApp
+from demo.tui.app import TuiSettings, WalkthroughApp
 from demo.tui.base import TuiScreen, size_class
 from demo.tui.exchange_view import ExchangeView
 from demo.tui.help import HelpScreen
@@ -296,10 +296,11 @@ async def test_without_a_pager_here_it_says_so(
 
 @pytest.mark.parametrize("trap", TRAPS)
 async def test_data_that_looks_like_markup_is_shown_as_it_is_in_every_pane_and_notice(
-    trap: str, tui_app: TuiFactory, until: Until, screen_text: ScreenText
+    trap: str, until: Until, screen_text: ScreenText
 ) -> None:
     safe = trap.replace("\x1b", "\\x1b")
-    async with tui_app((200, 60), build=build_shell) as (app, pilot):
+    app = build_shell(TuiSettings(URL))
+    async with app.run_test(size=(200, 60), notifications=True) as pilot:
         observe = app.traffic.observer(lambda: "session", URL)
         sent = request("agents/get", {"name": trap}, caller=trap)
         observe(sent)
@@ -309,9 +310,10 @@ async def test_data_that_looks_like_markup_is_shown_as_it_is_in_every_pane_and_n
         screen.query_one(ExchangeView).record = app.traffic.records[0]
         screen.tell_title(acting=trap, wire=trap)
         app.notice = safe
-        app.say(trap)
+        app.say(f"told {trap}")
         await until(pilot, lambda: len(screen.query_one(TrafficPanel).list.records) == 1)
         await pilot.pause()
+        await until(pilot, lambda: f"told {safe}" in screen_text(app))
         rows = screen_text(app).splitlines()
         assert safe in rows[0]
         assert f"as {safe}" in rows[1]
