@@ -4,86 +4,37 @@ Owns the options, the choice of the server, the pace (Enter, q, Ctrl-C) and the 
 failed, 2 wrong usage, 3 the server cannot be reached or does not offer the extension, 130 interrupted.
 """
 
-import asyncio
 import io
-import math
 import os
-import re
 import signal
 import socket
 import sys
-import tomllib
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Literal
 from urllib.parse import urlsplit
 
 import click
 from rich.console import Console
 
-from demo.events import Checked, Event, StepStarted, WalkEnded
+from agent_discovery.host import Credential
+from demo.options import DEFAULT_URL, SceneRange, checked_url, credentials, finite, print_version, report_file
+from demo.runs import FAILED, INTERRUPTED, NO_SERVER, Order, run
 from demo.scene import Scene
 from demo.script import SCENES
-from demo.stage import Stage
-from demo.terminal import Terminal
 
-ROOT: Final = Path(__file__).resolve().parent.parent
-DEFAULT_URL: Final = "http://127.0.0.1:8080/mcp"
-HELD, FAILED, USAGE, NO_SERVER, INTERRUPTED = 0, 1, 2, 3, 130
+TOKEN_VARIABLE = "MCP_TOKEN"
 
 
 class _NoServer(Exception):
     """There is no server to walk through; the text says what to do."""
 
 
-class _SceneRange(click.ParamType[tuple[Scene, ...]]):
-    """`3` or `2-5`: scenes by number."""
-
-    name = "N[-M]"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[Scene, ...]:
-        match = re.fullmatch(r"(\d{1,2})(?:-(\d{1,2}))?", str(value))
-        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
-        chosen = tuple(scene for scene in SCENES if first <= scene.number <= last)
-        if not chosen or first < 1 or last > len(SCENES):
-            self.fail(
-                f"{value!r} names no scenes: give a number from 1 to {len(SCENES)}, or a range such as 2-5", param, ctx
-            )
-        return chosen
-
-
-def _url(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
-    if value is None:
-        return None
-    try:
-        parts = urlsplit(value)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and value.isprintable()
-    except ValueError:  # a bracket without its pair, a port that is none
-        usable = False
-    if not usable:
-        raise click.BadParameter(f"{value!r} is no web address: give it as {DEFAULT_URL}")
-    if parts.username is not None:
-        raise click.BadParameter("the address must not hold a user name or password: the walkthrough has its tokens")
-    return value
-
-
-def _seconds(_: click.Context, __: click.Parameter, value: float) -> float:
-    if not math.isfinite(value):
-        raise click.BadParameter(f"{value} is no number of seconds: give e.g. 10")
-    return value
-
-
-def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted and not ctx.resilient_parsing:
-        click.echo(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"])
-        ctx.exit()
-
-
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option(
     "--url",
-    callback=_url,
+    callback=checked_url,
     help=f"The server's MCP endpoint. Without it: {DEFAULT_URL}, or a server of the walkthrough's own.",
 )
 @click.option(
@@ -100,14 +51,32 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 )
 @click.option("--tui", is_flag=True, help="Walk and explore in a program that fills the terminal.")
 @click.option("--explore", is_flag=True, help="As --tui, beginning with the explorer.")
-@click.option("--scene", "scenes", type=_SceneRange(), default=None, help="Play only these scenes.")
+@click.option("--scene", "scenes", type=SceneRange(), default=None, help="Play only these scenes.")
+@click.option(
+    "--token",
+    "tokens",
+    multiple=True,
+    metavar="[LABEL=]TOKEN",
+    callback=credentials,
+    help="With --url: check any server as this caller; once for each. Else the variable MCP_TOKEN, split at spaces.",
+)
+@click.option("--clauses", is_flag=True, help="After the walk, say of each clause of the drafts whether it holds.")
+@click.option(
+    "--report",
+    type=click.Path(dir_okay=False, path_type=Path),
+    callback=report_file,
+    metavar="FILE.json|FILE.xml",
+    help="Write what was found as JSON or as JUnit XML.",
+)
+@click.option("--hidden-name", metavar="NAME", help="An agent that the first caller must not see.")
+@click.option("--call-tools", is_flag=True, help="Call an agent's tools even where none says that it is read-only.")
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     default=10.0,
     show_default=True,
     metavar="SECONDS",
-    callback=_seconds,
+    callback=finite,
     help="How long one answer may take.",
 )
 @click.option(
@@ -125,7 +94,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     "--check", is_flag=True, help="With --doc: compare with --out (md: WALKTHROUGH.md) and exit 1 where it is stale."
 )
 @click.option(
-    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the version."
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=print_version, help="Print the version."
 )
 def main(
     url: str | None,
@@ -134,19 +103,27 @@ def main(
     tui: bool,
     explore: bool,
     scenes: tuple[Scene, ...] | None,
+    tokens: tuple[Credential, ...],
+    clauses: bool,
+    report: Path | None,
+    hidden_name: str | None,
+    call_tools: bool,
     timeout: float,
     color: str,
     doc: Literal["md", "mermaid", "json"] | None,
     out: Path | None,
     check: bool,
 ) -> None:
-    """Walk through MCP agent discovery in seven scenes, against a real server.
+    """Walk through MCP agent discovery in seven scenes, against a real server; or check another server by its clauses.
 
     Exit code: 0 all checks held, 1 a check failed, 2 wrong usage, 3 no server that offers the extension, 130
     interrupted.
     """
     if doc is None and (out is not None or check):
         raise click.UsageError("--out and --check go with --doc md, --doc mermaid or --doc json")
+    fills_terminal = (tui or explore) and not non_interactive
+    if fills_terminal or doc is not None:
+        _only_for_walks(token=tokens, clauses=clauses, report=report, hidden_name=hidden_name, call_tools=call_tools)
     if doc is not None:
         from demo.documents import write_or_check  # documents need Jinja, playing does not
 
@@ -154,13 +131,24 @@ def main(
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a server may send what this terminal cannot show
     console = _console(color)
-    if (tui or explore) and not non_interactive:
+    if fills_terminal:
         _tui(url, wire, timeout, scenes, explore, color)
-    interactive = not non_interactive and sys.stdin.isatty() and sys.stdout.isatty()
+    callers = _callers(url, tokens, scenes)
     try:
         with _ending_on_signals(), _server(url, console) as chosen:
-            stage = Stage(chosen, wire=wire, timeout=timeout)
-            sys.exit(_walk(stage, scenes or SCENES, Terminal(console), interactive))
+            order = Order(
+                url=chosen,
+                wire=wire,
+                timeout=timeout,
+                scenes=scenes,
+                interactive=not non_interactive and sys.stdin.isatty() and sys.stdout.isatty(),
+                credentials=callers,
+                clauses=clauses,
+                report=report,
+                hidden_name=hidden_name,
+                call_tools=call_tools,
+            )
+            sys.exit(run(order, console))
     except KeyboardInterrupt:
         _say(console, "Interrupted.")
         sys.exit(INTERRUPTED)
@@ -171,6 +159,32 @@ def main(
         # Whoever read the output has left; nothing more can be said there, not even by the interpreter at its exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(FAILED)
+
+
+def _only_for_walks(**given: object) -> None:
+    """Refuse options that nothing would come of."""
+    for name, value in given.items():
+        if value:
+            option = name.replace("_", "-")
+            raise click.UsageError(f"--{option} goes with the plain walk: leave out --tui, --explore and --doc")
+
+
+def _callers(
+    url: str | None, tokens: tuple[Credential, ...], scenes: tuple[Scene, ...] | None
+) -> tuple[Credential, ...]:
+    """As whom to check a server that is not ours; empty where the script is to be played."""
+    if tokens and url is None:
+        raise click.UsageError("--token goes with --url: name the server that the token is for")
+    if tokens and scenes is not None:
+        raise click.UsageError("--scene picks from the script and --token checks any server: give one of the two")
+    if tokens or url is None or scenes is not None:
+        return tokens
+    try:
+        return credentials(
+            click.get_current_context(), click.Option(["--token"]), os.environ.get(TOKEN_VARIABLE, "").split()
+        )
+    except click.BadParameter as problem:
+        raise click.UsageError(f"in {TOKEN_VARIABLE}: {problem.message}") from None
 
 
 def _tui(
@@ -193,55 +207,6 @@ def _tui(
 
     own_server = url is None and not _somebody_listens(DEFAULT_URL)
     sys.exit(run_tui(url or DEFAULT_URL, wire, timeout, scenes or SCENES, explore, own_server))
-
-
-def _walk(stage: Stage, scenes: Sequence[Scene], terminal: Terminal, interactive: bool) -> int:
-    """Plays the scenes and tells them; returns the exit code. `q` at a pause ends the walk early."""
-    failed = 0
-    with asyncio.Runner() as runner:
-        events = stage.play(scenes)
-        try:
-            while (event := runner.run(_next(events))) is not None:
-                if interactive and _is_pause(event) and not _may_go_on():
-                    return FAILED if failed else HELD
-                terminal.tell(event)
-                failed += isinstance(event, Checked) and not event.finding.held
-                if isinstance(event, WalkEnded):
-                    return _exit_code(event)
-        finally:
-            runner.run(_end(events, stage))
-    return HELD
-
-
-async def _next(events: AsyncGenerator[Event]) -> Event | None:
-    return await anext(events, None)
-
-
-async def _end(events: AsyncGenerator[Event], stage: Stage) -> None:
-    await events.aclose()
-    await stage.aclose()
-
-
-def _exit_code(ended: WalkEnded) -> int:
-    if ended.stopped is not None:
-        return NO_SERVER
-    return FAILED if ended.failed else HELD
-
-
-def _is_pause(event: Event) -> bool:
-    return isinstance(event, StepStarted) and event.pause
-
-
-def _may_go_on() -> bool:
-    """Waits for a key. Enter, space or any other key goes on; q ends the walk; Ctrl-C interrupts it."""
-    click.echo("   [Enter next, q quit] ", nl=False)
-    try:
-        key = click.getchar()
-    except EOFError:  # Ctrl-D
-        return False
-    finally:
-        click.echo("\r" + " " * 24 + "\r", nl=False)
-    return key not in ("q", "Q", "")  # empty: whoever had the terminal has left
 
 
 @contextmanager

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 from agent_discovery.host import Credential
 
-__all__ = ["ALICE", "ALICE_STEPPED_UP", "BOB", "CAST", "Caller"]
+__all__ = ["ALICE", "ALICE_STEPPED_UP", "BOB", "CAST", "DEMO_SERVER", "Caller"]
+
+DEMO_SERVER = "agent-discovery-demo"
+"""How the demo server names itself. The script is about its roster; any other server is surveyed instead."""
 
 
 @dataclass(frozen=True)

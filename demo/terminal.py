@@ -44,7 +44,7 @@ from demo.plain import json_lines, one_line, printable
 from demo.scene import Scene
 from demo.script import INTRODUCTION, TITLE
 
-__all__ = ["Terminal"]
+__all__ = ["Terminal", "why"]
 
 _TOLD_HEADERS: Final = frozenset(
     {
@@ -162,8 +162,8 @@ class Terminal:
         style = "bold green" if not event.failed and event.stopped is None else "bold red"
         self._line(f"{event.held} of {total} checks held.", style=style)
         if event.stopped is not None:
-            scene, why = event.stopped.scene, one_line(_why(event.stopped.error), 600)
-            self._line(f"The walkthrough stops in scene {scene.number} ({scene.title}): {why}", style="bold red")
+            scene, reason = event.stopped.scene, one_line(why(event.stopped.error), 600)
+            self._line(f"The walkthrough stops in scene {scene.number} ({scene.title}): {reason}", style="bold red")
 
     def _paragraphs(self, text: str, indent: str) -> None:
         width = min(self._console.width, 100)
@@ -182,7 +182,7 @@ class Terminal:
             self._console.print(text, soft_wrap=True)
 
 
-def _why(error: HostError) -> str:
+def why(error: HostError) -> str:
     """The error, with its next move in the words of this command line where the library's are those of an API."""
     match error:
         case ExtensionMissing(server=server):

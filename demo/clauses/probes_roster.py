@@ -32,7 +32,7 @@ async def names(ground: Ground) -> AsyncIterator[Observation]:
         if twice:
             yield broken("AD-4", f"{visit.label} is given more than once: {', '.join(twice[:5])}", *visit.roster.cited)
         elif given:
-            yield held("AD-4", f"{visit.label} sees {len(given)} agents, each name once", *visit.roster.cited)
+            yield held("AD-4", f"{visit.label} sees each name once, {len(given)} in all", *visit.roster.cited)
     yield unexercised("AD-4", _nothing_to_see(ground))
 
 

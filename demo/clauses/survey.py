@@ -18,6 +18,7 @@ from agent_discovery.host import (
     Frame,
     HostError,
     NotAuthenticated,
+    Opening,
     TimedOut,
     Unreachable,
     Wire,
@@ -80,12 +81,7 @@ async def survey(
         HostError: nobody answers, or without the extension (`ExtensionMissing`); also where the server goes away.
         CallerRefused: it does not accept one of the tokens.
     """
-    async with await connect(
-        url, credentials[0], wire=wire, timeout=timeout, client_info=ClientInfo(CLIENT_NAME)
-    ) as connection:
-        opening = connection.opening
-        if opening is None or not opening.has_agents:
-            raise ExtensionMissing(url)
+    opening = await _opening(url, credentials[0], wire, timeout)
     channel = Channel(url, None)
     ground = Ground(
         channel,
@@ -101,6 +97,19 @@ async def survey(
     finally:
         await ground.aclose()
         await channel.aclose()
+
+
+async def _opening(url: str, credential: Credential, wire: Literal["auto"] | Wire, timeout: float) -> Opening:
+    """What the server says of itself, on the wire that it has."""
+    info = ClientInfo(CLIENT_NAME)
+    try:
+        async with await connect(url, credential, wire=wire, timeout=timeout, client_info=info) as connection:
+            opening = connection.opening
+    except NotAuthenticated as error:
+        raise CallerRefused(credential.label, error) from error
+    if opening is None or not opening.has_agents:
+        raise ExtensionMissing(url)
+    return opening
 
 
 async def _looked_at(ground: Ground, url: str, server: Mapping[str, Any]) -> Survey:

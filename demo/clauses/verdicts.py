@@ -18,6 +18,7 @@ Outcome = Literal["held", "broken", "not exercised", "own"]
 
 _MOST_SHOWN: Final = 4
 """Exchanges that a verdict cites."""
+_MOST_TEXTS: Final = 4
 
 
 @dataclass(frozen=True)
@@ -91,4 +92,6 @@ def _verdict(entry: Clause, observed: Sequence[Observation]) -> Verdict:
 
 
 def _joined(observed: Sequence[Observation]) -> str:
-    return "; ".join(dict.fromkeys(one.text for one in observed))
+    texts = list(dict.fromkeys(one.text for one in observed))
+    more = f"; and {len(texts) - _MOST_TEXTS} more" if len(texts) > _MOST_TEXTS else ""
+    return "; ".join(texts[:_MOST_TEXTS]) + more

@@ -1,0 +1,100 @@
+"""The command line's values: what may be given for an option, and what it becomes.
+
+Owns the checks, so that wrong usage is told before anything is sent. It leaves the options themselves to `__main__`.
+Texts never repeat a token.
+"""
+
+import math
+import re
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import click
+
+from agent_discovery.host import BadRequest, Credential
+from demo.report import ENDINGS
+from demo.scene import Scene
+from demo.script import SCENES
+
+__all__ = ["DEFAULT_URL", "ROOT", "SceneRange", "checked_url", "credentials", "finite", "print_version", "report_file"]
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+DEFAULT_URL: Final = "http://127.0.0.1:8080/mcp"
+_LABELLED: Final = re.compile(r"([A-Za-z][A-Za-z0-9_.-]{0,31})=(.*[^=].*)", re.DOTALL)
+"""`label=TOKEN`. A token's own `=` are padding at its end, which leaves nothing to be one behind it."""
+
+
+class SceneRange(click.ParamType[tuple[Scene, ...]]):
+    """`3` or `2-5`: scenes by number."""
+
+    name = "N[-M]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[Scene, ...]:
+        match = re.fullmatch(r"(\d{1,2})(?:-(\d{1,2}))?", str(value))
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+        chosen = tuple(scene for scene in SCENES if first <= scene.number <= last)
+        if not chosen or first < 1 or last > len(SCENES):
+            self.fail(
+                f"{value!r} names no scenes: give a number from 1 to {len(SCENES)}, or a range such as 2-5", param, ctx
+            )
+        return chosen
+
+
+def checked_url(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    if value is None:
+        return None
+    try:
+        parts = urlsplit(value)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and value.isprintable()
+    except ValueError:  # a bracket without its pair, a port that is none
+        usable = False
+    if not usable:
+        raise click.BadParameter(f"{value!r} is no web address: give it as {DEFAULT_URL}")
+    if parts.username is not None:
+        raise click.BadParameter("the address must not hold a user name or password: the walkthrough has its tokens")
+    return value
+
+
+def finite(_: click.Context, __: click.Parameter, value: float) -> float:
+    if not math.isfinite(value):
+        raise click.BadParameter(f"{value} is no number of seconds: give e.g. 10")
+    return value
+
+
+def print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        click.echo(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"])
+        ctx.exit()
+
+
+def credentials(_: click.Context, __: click.Parameter, values: Sequence[str]) -> tuple[Credential, ...]:
+    """One caller for each `TOKEN` or `label=TOKEN`."""
+    found: list[Credential] = []
+    for number, value in enumerate(values, 1):
+        labelled = _LABELLED.fullmatch(value)
+        label, token = (labelled[1], labelled[2]) if labelled else (f"caller {number}", value)
+        try:
+            found.append(Credential(token, label))
+        except BadRequest:
+            raise click.BadParameter(
+                f"token {number} is not visible ASCII without spaces: give the bare token, or label=TOKEN"
+            ) from None
+    labels = [credential.label for credential in found]
+    if twice := sorted({label for label in labels if labels.count(label) > 1}):
+        raise click.BadParameter(f"two tokens have the label {twice[0]!r}: give each its own")
+    return tuple(found)
+
+
+def report_file(_: click.Context, __: click.Parameter, value: Path | None) -> Path | None:
+    if value is None:
+        return None
+    if value.suffix.lower() not in ENDINGS:
+        raise click.BadParameter(
+            f"{str(value)!r} ends in neither .json nor .xml (JUnit): the ending says which to write"
+        )
+    if not value.absolute().parent.is_dir():
+        raise click.BadParameter(f"there is no directory {str(value.parent)!r}: make it first")
+    return value
