@@ -24,6 +24,8 @@ from demo.runs import FAILED, INTERRUPTED, NO_SERVER, Order, run
 from demo.scene import Scene
 from demo.script import SCENES
 
+__all__ = ["DEFAULT_URL", "main"]
+
 TOKEN_VARIABLE = "MCP_TOKEN"
 
 

@@ -51,7 +51,8 @@ class Asked:
 class Answer:
     """A whole answer, or one frame of a stream (then only `message` can be changed).
 
-    `message` is what the body holds as JSON, None where it is empty; `raw` replaces the body, whatever it was.
+    `message` is what the body holds as JSON, None where it is empty or no JSON; `raw` replaces the body, whatever it
+    was.
     """
 
     status: int
@@ -171,7 +172,7 @@ class _Begun:
 
     async def _whole(self) -> None:
         headers = _headers(self._start)
-        true = Answer(self._start["status"], headers, json.loads(self._pending) if self._pending else None)
+        true = Answer(self._start["status"], headers, _parsed(self._pending))
         answer = self._server.tamper(self._asked, true)
         if answer is None:
             self.withheld = True
@@ -265,6 +266,14 @@ def _asked(scope: Scope, body: bytes) -> Asked:
 
 def _headers(message: Mapping[str, Any]) -> dict[str, str]:
     return {name.decode().lower(): value.decode("latin-1") for name, value in message.get("headers", ())}
+
+
+def _parsed(content: bytes) -> Any:
+    """What the body holds as JSON; None for one that is something else, which goes out as it came unless replaced."""
+    try:
+        return json.loads(content) if content else None
+    except ValueError:
+        return None
 
 
 def _encoded(message: Any) -> bytes:

@@ -4,8 +4,8 @@
 text.
 """
 
-from demo.clauses.catalogue import CLAUSES, Clause
+from demo.clauses.catalogue import CLAUSES, Clause, clause_of
 from demo.clauses.survey import CallerRefused, Survey, survey
 from demo.clauses.verdicts import Fault, Verdict
 
-__all__ = ["CLAUSES", "CallerRefused", "Clause", "Fault", "Survey", "Verdict", "survey"]
+__all__ = ["CLAUSES", "CallerRefused", "Clause", "Fault", "Survey", "Verdict", "clause_of", "survey"]

@@ -8,7 +8,7 @@ how a clause is looked at, and to `verdicts` what came of it. Sources: MCP Agent
 from dataclasses import dataclass
 from typing import Final, Literal
 
-__all__ = ["CLAUSES", "Clause", "Strength", "Who", "clause"]
+__all__ = ["CLAUSES", "Clause", "Strength", "Who", "clause_of"]
 
 Strength = Literal["MUST", "MUST NOT", "SHOULD", "SHOULD NOT", "MAY", "discouraged", "stated"]
 """As in the drafts; `stated` is a plain statement of how things are."""
@@ -192,7 +192,7 @@ CLAUSES: Final = (
 )
 
 
-def clause(id: str) -> Clause:
+def clause_of(id: str) -> Clause:
     """The clause with this id; raises KeyError where there is none."""
     for entry in CLAUSES:
         if entry.id == id:

@@ -34,7 +34,7 @@ PROBES: Final = (
     Probe(probes_agents.hints, ("AD-24",)),
     Probe(probes_roster.caching, ("AD-17", "AD-18", "CO-1")),
     Probe(probes_agents.scope_challenges, ("CO-6",)),
-    Probe(probes_callers.filtering, ("AD-9",)),
+    Probe(probes_callers.filtering, ("AD-9", "AD-19")),
     Probe(probes_callers.granting, ("AD-10",)),
     Probe(probes_agents.unknown, ("AD-19",)),
     Probe(probes_callers.hidden, ("AD-20",)),

@@ -25,17 +25,26 @@ def _hidden_from(ground: Ground) -> Iterator[tuple[Visit, str]]:
 
 
 async def filtering(ground: Ground) -> AsyncIterator[Observation]:
-    """AD-9: names that only some see are refused to the others."""
+    """AD-9: names that only some see do not open for the others; AD-19, by how they are refused."""
     for visit, name in dict.fromkeys(_hidden_from(ground)):
         seen = await visit.line.ask(AGENTS_GET, {"name": name})
-        if (seen.code, seen.reason) == (INVALID_PARAMS, AGENT_NOT_FOUND):
+        if seen.result is not None:
+            if not await _came_meanwhile(ground, visit, name):
+                yield broken("AD-9", f"{visit.label} opens {name}, which is not in {visit.label}'s roster", seen)
+        elif seen.is_answered:
             yield held("AD-9", f"{name} is not listed for {visit.label} and does not open", *visit.roster.cited, seen)
-        elif seen.result is not None and not await _came_meanwhile(ground, visit, name):
-            yield broken("AD-9", f"{visit.label} opens {name}, which is not in {visit.label}'s roster", seen)
+            if (seen.code, seen.reason) != (INVALID_PARAMS, AGENT_NOT_FOUND):
+                text = f"{name}, hidden from {visit.label}: -32602 with agent_not_found, got {seen.answered}"
+                yield broken("AD-19", text, seen)
+    yield unexercised("AD-9", _why_not_filtered(ground))
+
+
+def _why_not_filtered(ground: Ground) -> str:
     if len(ground.visits) < 2:
-        yield unexercised("AD-9", _ONE_TOKEN)
-    else:
-        yield unexercised("AD-9", f"these {len(ground.visits)} callers see the same agents")
+        return _ONE_TOKEN
+    if troubles := [visit.roster.trouble for visit in ground.visits if visit.roster.trouble is not None]:
+        return f"the rosters could not be read to their ends: {troubles[0]}"
+    return f"these {len(ground.visits)} callers see the same agents"
 
 
 async def _came_meanwhile(ground: Ground, visit: Visit, name: str) -> bool:
