@@ -192,7 +192,8 @@ def why(error: HostError) -> str:
         case UnsupportedProtocolVersion(message=message):
             return f"the server refused: {message}; choose the wire that it speaks, or --wire auto"
         case NotAuthenticated(message=message):
-            return f"the server refused the walkthrough's token: {message}; give a demo server, e.g. python -m server"
+            move = "give a demo server, e.g. python -m server, or a token of this one with --token"
+            return f"the server refused the walkthrough's token: {message}; {move}"
         case StreamLost(detail=detail):
             return f"the connection broke: {detail}; check that the server runs, then start the walk again"
         case _:

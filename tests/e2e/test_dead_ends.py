@@ -75,7 +75,8 @@ def test_a_server_that_knows_other_tokens(tampered: TamperedServer, wire: str) -
     tampered.tamper = strange
     why = stopped_in_scene_1(in_process("--url", tampered.url, "--wire", wire))
     assert why == (
-        "the server refused the walkthrough's token: invalid_token; give a demo server, e.g. python -m server"
+        "the server refused the walkthrough's token: invalid_token; give a demo server, e.g. python -m server, "
+        "or a token of this one with --token"
     )
 
 
