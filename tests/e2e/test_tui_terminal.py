@@ -20,6 +20,8 @@ from tests.e2e.processes import ROOT, environment, run, serving
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 
 PATIENCE = 30.0
+_OF_THIS_TERMINAL = ("TMUX", "DISPLAY", "TEXTUAL", "COLUMNS", "LINES")
+"""What speaks of the terminal that the tests run in (or of none), not of the one that they open."""
 
 
 class Tmux:
@@ -29,7 +31,7 @@ class Tmux:
         self._name = name
         self._directory = directory
         kept = environment(TERM="xterm-256color", XDG_STATE_HOME=str(directory), XDG_CONFIG_HOME=str(directory))
-        self._environment = {name: value for name, value in kept.items() if name not in ("TMUX", "DISPLAY", "TEXTUAL")}
+        self._environment = {name: value for name, value in kept.items() if name not in _OF_THIS_TERMINAL}
         width, height = (str(number) for number in size)
         # A plain shell with a prompt of its own: whatever it prints is what the program left behind.
         self("new-session", "-d", "-x", width, "-y", height, "env", "PS1=shell> ", "ENV=", "sh")

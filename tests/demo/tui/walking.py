@@ -63,7 +63,7 @@ class Reader:
         views = self.screen.query_one(f"#{panel}").walk_children(LinesView, with_self=True)
         return " ".join(" ".join(view.text.split()) for view in views)
 
-    async def until(self, condition: Callable[[], object], seconds: float = 10.0) -> None:
+    async def until(self, condition: Callable[[], object], seconds: float = 30.0) -> None:
         end = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < end, f"not within {seconds} s"
