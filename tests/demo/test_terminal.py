@@ -50,7 +50,7 @@ def test_where_the_walk_stops_the_next_move_is_one_of_this_command_line() -> Non
         "or allow more time with --timeout": TimedOut("initialize", 10),
         "give a server that does, e.g. python -m server": ExtensionMissing("it"),
         "choose the wire that it speaks, or --wire auto": UnsupportedProtocolVersion("no"),
-        "give a demo server, e.g. python -m server": NotAuthenticated("no", status=401),
+        "or a token of this one with --token": NotAuthenticated("no", status=401),
     }
     for move, error in moves.items():
         assert _last_line(error).startswith(where)
