@@ -19,12 +19,13 @@ import click
 from rich.console import Console
 
 from agent_discovery.host import Credential
-from demo.options import DEFAULT_URL, SceneRange, checked_url, credentials, finite, print_version, report_file
+from demo.cast import DEFAULT_URL
+from demo.options import SceneRange, checked_url, credentials, finite, print_version, report_file
 from demo.runs import FAILED, INTERRUPTED, NO_SERVER, Order, run
 from demo.scene import Scene
 from demo.script import SCENES
 
-__all__ = ["DEFAULT_URL", "main"]
+__all__ = ["main"]
 
 TOKEN_VARIABLE = "MCP_TOKEN"
 

@@ -1,15 +1,33 @@
-"""Who acts in the walkthrough, and with which bearer token.
+"""Who acts in the walkthrough, with which bearer token, and where the demo server is.
 
 The tokens are the demo server's own. Everything shown to a reader names the caller, never the token.
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 from agent_discovery.host import Credential
 
-__all__ = ["ALICE", "ALICE_STEPPED_UP", "BOB", "CAST", "DEMO_SERVER", "Caller"]
+__all__ = [
+    "ALICE",
+    "ALICE_STEPPED_UP",
+    "BOB",
+    "CAST",
+    "CLIENT_NAME",
+    "DEFAULT_ORIGIN",
+    "DEFAULT_URL",
+    "DEMO_SERVER",
+    "Caller",
+]
 
-DEMO_SERVER = "agent-discovery-demo"
+DEFAULT_ORIGIN: Final = "http://127.0.0.1:8080"
+"""Where the demo server is when nobody says otherwise; recordings and documents know no other address."""
+DEFAULT_URL: Final = f"{DEFAULT_ORIGIN}/mcp"
+
+CLIENT_NAME: Final = "agent-discovery-walkthrough"
+"""How the walkthrough's hosts introduce themselves to a server."""
+
+DEMO_SERVER: Final = "agent-discovery-demo"
 """How the demo server names itself. The script is about its roster; any other server is surveyed instead."""
 
 

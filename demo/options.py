@@ -6,7 +6,6 @@ Texts never repeat a token.
 
 import math
 import re
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -14,15 +13,15 @@ from urllib.parse import urlsplit
 
 import click
 
+from agent_discovery import __version__
 from agent_discovery.host import BadRequest, Credential
+from demo.cast import DEFAULT_URL
 from demo.report import ENDINGS
 from demo.scene import Scene
 from demo.script import SCENES
 
-__all__ = ["DEFAULT_URL", "ROOT", "SceneRange", "checked_url", "credentials", "finite", "print_version", "report_file"]
+__all__ = ["SceneRange", "checked_url", "credentials", "finite", "print_version", "report_file"]
 
-ROOT: Final = Path(__file__).resolve().parent.parent
-DEFAULT_URL: Final = "http://127.0.0.1:8080/mcp"
 _LABELLED: Final = re.compile(r"([A-Za-z][A-Za-z0-9_.-]{0,31})=(.*[^=].*)", re.DOTALL)
 """`label=TOKEN`. A token's own `=` are padding at its end, which leaves nothing to be one behind it."""
 
@@ -66,7 +65,7 @@ def finite(_: click.Context, __: click.Parameter, value: float) -> float:
 
 def print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
-        click.echo(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"])
+        click.echo(__version__)
         ctx.exit()
 
 

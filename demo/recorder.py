@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 from agent_discovery.host import AnswerFrame, FailureFrame, Frame, NotificationFrame, RequestFrame
 from agent_discovery.wire import SUBSCRIPTION_ID_META_KEY
 from demo.arrows import seen
+from demo.cast import DEFAULT_ORIGIN
 from demo.events import Checked, Decided, Event, SceneEnded, SceneStarted, StepStarted, Stopped, Travelled
 from demo.recording import (
-    DOCUMENTED_ORIGIN,
     ReceivedAnswer,
     RecordedExchange,
     RecordedScene,
@@ -131,7 +131,7 @@ class _Evening:
     """Makes even what differs from walk to walk. It keeps the request frames, so that their identities last."""
 
     def __init__(self, origin: str) -> None:
-        self._texts = {origin: DOCUMENTED_ORIGIN}
+        self._texts = {origin: DEFAULT_ORIGIN}
         self._numbers: dict[int, int] = {}
         self._asked: list[RequestFrame] = []
 

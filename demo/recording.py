@@ -13,10 +13,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from agent_discovery.host import AnswerFrame, Frame, NotificationFrame, RequestFrame
 from demo.arrows import scripted, seen
+from demo.cast import DEFAULT_ORIGIN
 from demo.scene import Exchange, Ref, Scene, Step, Wire
 
 __all__ = [
-    "DOCUMENTED_ORIGIN",
     "ReceivedAnswer",
     "RecordedExchange",
     "RecordedScene",
@@ -27,9 +27,6 @@ __all__ = [
     "frames_of",
     "require_scripted",
 ]
-
-DOCUMENTED_ORIGIN: Final = "http://127.0.0.1:8080"
-"""Where the demo server is when nobody says otherwise; recordings and documents know no other address."""
 
 
 class UnusableRecording(Exception):
@@ -138,12 +135,12 @@ def frames_of(step: RecordedStep) -> tuple[Frame, ...]:
     frames: list[Frame] = []
     for exchange in step.exchanges:
         sent, answer = exchange.request, exchange.answer
-        url = DOCUMENTED_ORIGIN + sent.path
+        url = DEFAULT_ORIGIN + sent.path
         request = RequestFrame(0, sent.caller, sent.http_method, url, sent.headers, sent.message, 0.0)
         message = answer.body if isinstance(answer.body, Mapping) and "jsonrpc" in answer.body else None
         frames += [request, AnswerFrame(request, answer.status, answer.headers, message, answer.body, 0.0, 0.0)]
     spoken = [frame for frame in frames if isinstance(frame, RequestFrame)]
-    about = spoken[-1] if spoken else RequestFrame(0, "", "GET", DOCUMENTED_ORIGIN, {}, None, 0.0)
+    about = spoken[-1] if spoken else RequestFrame(0, "", "GET", DEFAULT_ORIGIN, {}, None, 0.0)
     return (*frames, *(NotificationFrame(about, message, 0.0, 0.0) for message in step.notifications))
 
 

@@ -14,10 +14,10 @@ from typing import Any, Final
 import jinja2
 
 from demo.arrows import Arrow, scripted, scripted_scene
-from demo.cast import CAST
+from demo.cast import CAST, DEFAULT_URL
 from demo.escapes import anchor, cell, code, fenced, in_diagram, in_html, prose
 from demo.parts import Part, parts_of, scene_parts
-from demo.recording import DOCUMENTED_ORIGIN, Recording, require_scripted
+from demo.recording import Recording, require_scripted
 from demo.scene import Exchange, Ref, Scene, Step, Wire
 from demo.script import INTRODUCTION, TITLE
 
@@ -74,7 +74,7 @@ def walkthrough(play: Play, recordings: Mapping[Wire, Recording], roster: Sequen
     return template.render(
         title=TITLE,
         introduction=INTRODUCTION,
-        url=DOCUMENTED_ORIGIN + recordings["session"].scenes[0].steps[0].requests[0].path,
+        url=DEFAULT_URL,
         cast=CAST,
         roster=roster,
         scenes=play.scenes,

@@ -31,7 +31,7 @@ from agent_discovery.host import (
 )
 from agent_discovery.wire import AGENTS_GET, AGENTS_LIST, LIST_CHANGED
 from demo.arrows import seen
-from demo.cast import Caller
+from demo.cast import CLIENT_NAME, Caller
 from demo.events import (
     CacheMoved,
     Checked,
@@ -270,7 +270,7 @@ class Stage:
             caller.credential,
             wire=self.wire,
             timeout=self._timeout,
-            client_info=ClientInfo("agent-discovery-walkthrough"),
+            client_info=ClientInfo(CLIENT_NAME),
             observer=self._travelled,
         )
         self.connections[caller.user] = connection

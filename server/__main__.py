@@ -14,11 +14,8 @@ from typing import Final, cast
 
 import click
 
-from agent_discovery.server.negotiation import ServedVersions
-from server.app import Settings
-from server.embedded import ServerFailed, running_server
-from server.roster_file import RosterFileError
-from server.wires import Wire
+from agent_discovery.versions import InvalidVersion, Version, one_per_major
+from server.settings import LOG_LEVELS, WIRES, Settings, Wire
 
 __all__ = ["main"]
 
@@ -27,8 +24,9 @@ _HELP: Final = {"help_option_names": ["-h", "--help"]}
 
 def _versions(_context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
     try:
-        ServedVersions(value or None)
-    except ValueError as error:
+        if value:
+            one_per_major(map(Version.parse, value))
+    except InvalidVersion as error:
         raise click.BadParameter(str(error)) from error
     return value
 
@@ -38,7 +36,7 @@ def _versions(_context: click.Context, _parameter: click.Parameter, value: tuple
 @click.option("--port", type=click.IntRange(0, 65_535), default=8080, show_default=True, help="0 takes a free one.")
 @click.option(
     "--wire",
-    type=click.Choice(["dual", "session", "stateless"]),
+    type=click.Choice(WIRES),
     default="dual",
     show_default=True,
     help="Which protocol versions to serve: those with a session, 2026-07-28, or both.",
@@ -63,7 +61,7 @@ def _versions(_context: click.Context, _parameter: click.Parameter, value: tuple
 )
 @click.option(
     "--log-level",
-    type=click.Choice(["debug", "info", "warning", "error", "critical"]),
+    type=click.Choice(LOG_LEVELS),
     default="warning",
     show_default=True,
     help="The lowest level that is logged.",
@@ -98,6 +96,9 @@ def main(
     if log_level == "warning":
         # Who edits a roster file wants to hear that it was taken, and not of everything else.
         logging.getLogger("server.reload").setLevel(logging.INFO)
+    from server.embedded import ServerFailed  # it brings the SDK, which takes a second that --help need not
+    from server.roster_file import RosterFileError
+
     try:
         _serve(settings)
     except RosterFileError as error:
@@ -109,6 +110,8 @@ def main(
 
 
 def _serve(settings: Settings) -> None:
+    from server.embedded import ServerFailed, running_server  # as above
+
     over = threading.Event()
 
     def stop(_signal: int, _frame: FrameType | None) -> None:

@@ -7,8 +7,7 @@ modules, and the running of it to `embedded`.
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any
 
 import anyio
 from mcp.server.auth.middleware.bearer_auth import RequireAuthMiddleware
@@ -19,77 +18,18 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from agent_discovery.server import AgentDiscovery, AgentRegistry, BearerAuth, HttpOptions
-
-# The library has no public name for it, and the REST door must make the same checks as the endpoint beside it.
-from agent_discovery.server.http import _security as rebinding_protection
-from agent_discovery.server.negotiation import ServedVersions
+from agent_discovery import __version__
+from agent_discovery.server import AgentDiscovery, AgentRegistry, BearerAuth, HttpOptions, rebinding_protection
 from server.metadata import ResourceMetadata
 from server.openapi import build_openapi
 from server.published import Published
 from server.reload import RosterReload, RosterSource
 from server.rest import OPENAPI_PATH, REST_PATHS, RestDoor
 from server.roster import BUILT_IN
-from server.wires import OneWire, Wire
+from server.settings import MCP_PATH, Settings
+from server.wires import OneWire
 
-__all__ = ["MCP_PATH", "DemoApp", "Settings", "build_app", "build_server"]
-
-MCP_PATH: Final = "/mcp"
-_LOG_LEVELS: Final = ("debug", "info", "warning", "error", "critical")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """How the demo server runs. The defaults are those of `python -m server`, but for the port.
-
-    Args:
-        host: the address to listen on.
-        port: 0 takes a free one.
-        wire: which of the two wires to serve.
-        ttl_ms: milliseconds for which hosts may take lists and details for fresh.
-        page_size: cards on a page of `agents/list`.
-        synthetic: how many made-up agents to add.
-        json_response: whether answers are JSON where possible, or always streams.
-        roster_file: another roster than the built-in one; read again when it changes (see `roster_file`, `reload`).
-        roster_poll_seconds: how often to look whether it has.
-        extension_versions: versions of the extension to advertise and serve; without any it is 1.0.0, unadvertised.
-        log_level: the lowest level that is logged.
-        shutdown_seconds: how long open requests may take to end when the server does.
-
-    Raises:
-        ValueError: a value is out of its range.
-    """
-
-    host: str = "127.0.0.1"
-    port: int = 0
-    wire: Wire = "dual"
-    ttl_ms: int = 60_000
-    page_size: int = 50
-    synthetic: int = 0
-    roster_file: Path | None = None
-    roster_poll_seconds: float = 1.0
-    json_response: bool = True
-    extension_versions: tuple[str, ...] = ()
-    log_level: str = "warning"
-    shutdown_seconds: int = 2
-
-    def __post_init__(self) -> None:
-        if self.wire not in get_args(Wire):
-            raise ValueError(f"Settings.wire must be one of {', '.join(get_args(Wire))}, got {self.wire!r}")
-        if self.log_level not in _LOG_LEVELS:
-            raise ValueError(f"Settings.log_level must be one of {', '.join(_LOG_LEVELS)}, got {self.log_level!r}")
-        for name, least, most in (
-            ("port", 0, 65_535),
-            ("ttl_ms", 0, None),
-            ("page_size", 1, None),
-            ("synthetic", 0, 99_999),
-            ("shutdown_seconds", 1, None),
-            ("roster_poll_seconds", 0.01, None),
-        ):
-            value = getattr(self, name)
-            if value < least or (most is not None and value > most):
-                raise ValueError(f"Settings.{name} must be {least} to {most or 'any'}, got {value!r}")
-        ServedVersions(self.extension_versions or None)
+__all__ = ["DemoApp", "build_app", "build_server"]
 
 
 @dataclass(frozen=True)
@@ -106,7 +46,7 @@ def build_server(published: Published, versions: tuple[str, ...] = ()) -> tuple[
     """The MCP server without a transport: tools and the extension, and no capability that is not served."""
     server: Server[Any] = Server(
         "agent-discovery-demo",
-        version="0.1.0",
+        version=__version__,
         title="Agent discovery demo",
         cache_hints={"tools/list": CacheHint(ttl_ms=published.registry.ttl_ms, scope="private")},
         # No tool of this server mirrors an argument in a header, so there is nothing to validate.
@@ -153,23 +93,29 @@ def build_app(settings: Settings, base_url: str) -> DemoApp:
         authorization_servers=[base_url],
         scopes=list(published.scopes),
     )
-    metadata = ResourceMetadata(published, auth)
-    door = RestDoor(published, base_url, rebinding_protection(settings.host))
     options = HttpOptions(
         path=MCP_PATH,
         host=settings.host,
         json_response=settings.json_response,
         max_sessions=1_000,
-        routes=[
-            Route(metadata.path, endpoint=metadata),
-            *(Route(path, endpoint=RequireAuthMiddleware(door, [], auth.metadata_url)) for path in REST_PATHS),
-            Route(OPENAPI_PATH, endpoint=_fixed(build_openapi(base_url, metadata.path)), methods=["GET"]),
-            Route("/healthz", endpoint=_fixed({"status": "ok"}), methods=["GET"]),
-        ],
+        routes=_routes(published, auth, base_url, settings.host),
         around=lambda app: published.leases.around(app if settings.wire == "dual" else OneWire(app, settings.wire)),
         beside=reloading,
     )
     return DemoApp(discovery.streamable_http_app(options, auth=auth), published.registry, discovery, reload)
+
+
+def _routes(published: Published, auth: BearerAuth, base_url: str, host: str) -> list[Route]:
+    """What is answered beside the MCP endpoint."""
+    metadata = ResourceMetadata(published, auth)
+    # The same checks as in front of the endpoint, and none that the endpoint does not make.
+    door = RequireAuthMiddleware(RestDoor(published, base_url, rebinding_protection(host)), [], auth.metadata_url)
+    return [
+        Route(metadata.path, endpoint=metadata),
+        *(Route(path, endpoint=door) for path in REST_PATHS),
+        Route(OPENAPI_PATH, endpoint=_fixed(build_openapi(base_url, metadata.path)), methods=["GET"]),
+        Route("/healthz", endpoint=_fixed({"status": "ok"}), methods=["GET"]),
+    ]
 
 
 def _fixed(content: dict[str, Any]) -> Callable[[Request], Awaitable[Response]]:

@@ -14,7 +14,8 @@ from typing import Final, TypeVar
 import uvicorn
 
 from agent_discovery.server import AgentRegistry
-from server.app import MCP_PATH, DemoApp, Settings, build_app
+from server.app import DemoApp, build_app
+from server.settings import MCP_PATH, Settings
 
 __all__ = ["RunningServer", "ServerFailed", "running_server"]
 

@@ -10,6 +10,7 @@ from mcp.shared.auth import ProtectedResourceMetadata
 from pydantic import BaseModel, ConfigDict
 from pydantic.json_schema import models_json_schema
 
+from agent_discovery import __version__
 from server.rest import OPENAPI_PATH, REST_PATHS, RestAgents
 
 __all__ = ["build_openapi"]
@@ -45,7 +46,7 @@ def build_openapi(base_url: str, metadata_path: str) -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {
             "title": "Agent discovery demo: the REST side door",
-            "version": "0.1.0",
+            "version": __version__,
             "description": "The roster of an MCP server for clients that speak no MCP. Opening an agent is MCP.",
         },
         "servers": [{"url": base_url}],

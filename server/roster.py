@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from agent_discovery import __version__
 from agent_discovery.server import Access, AgentDef, ModelRoutingHint, holders_of
 from server.canned import CannedTool
 from server.tokens import DEMO_SCOPES, DEMO_TOKENS, DemoToken
@@ -97,7 +98,7 @@ class Provider:
 
     organization: str = "Agent discovery demo"
     url: str | None = None
-    version: str = "0.1.0"
+    version: str = __version__
     documentation_url: str | None = None
 
 

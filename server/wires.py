@@ -4,7 +4,7 @@ Owns `--wire session` and `--wire stateless`. It leaves both wires themselves to
 """
 
 import json
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import pydantic_core
 from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, RequestBodyLimitMiddleware
@@ -14,10 +14,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agent_discovery.server.ids import on_session_wire, protocol_version_header
 from agent_discovery.wire import PROTOCOL_VERSION_NOT_SUPPORTED
+from server.settings import Wire
 
-__all__ = ["OneWire", "Wire"]
-
-Wire = Literal["dual", "session", "stateless"]
+__all__ = ["OneWire"]
 
 _Headers = list[tuple[bytes, bytes]]
 _JSON: Final = (b"content-type", b"application/json")

@@ -15,7 +15,8 @@ from typing import Any, Final
 import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from server.app import MCP_PATH, DemoApp, Settings, build_app
+from server.app import DemoApp, build_app
+from server.settings import MCP_PATH, Settings
 from server.tokens import DEMO_TOKENS
 
 __all__ = ["Answer", "Asked", "Tamper", "TamperedServer", "honest", "running_tampered_server"]

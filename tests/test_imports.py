@@ -56,6 +56,12 @@ def test_a_room_imports_only_what_it_may(room: str, forbidden: list[str]) -> Non
     assert not wrong
 
 
+def test_the_servers_command_line_answers_for_itself_before_it_loads_the_sdk() -> None:
+    program = "import server.__main__, sys; print(*sorted({'mcp', 'mcp_types', 'starlette'} & set(sys.modules)))"
+    loaded = subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True, text=True)
+    assert loaded.stdout.split() == []
+
+
 @pytest.mark.parametrize("module", ["agent_discovery.host", "demo.__main__"])
 def test_the_host_side_loads_neither_the_sdk_nor_textual(module: str) -> None:
     program = f"import {module}, sys; print(*sorted({{'mcp', 'mcp_types', 'textual', 'jinja2'}} & set(sys.modules)))"

@@ -4,6 +4,8 @@ import re
 import tomllib
 from pathlib import Path
 
+from agent_discovery import __version__
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -16,6 +18,10 @@ def _project() -> dict[str, object]:
 def test_the_top_version_of_the_changelog_is_the_projects() -> None:
     versions = re.findall(r"^## \[(\d+\.\d+\.\d+)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert versions[0] == _project()["version"]
+
+
+def test_the_code_introduces_itself_by_the_projects_version() -> None:
+    assert _project()["version"] == __version__
 
 
 def test_the_lock_pins_each_dependency_by_hash_and_names_no_host() -> None:

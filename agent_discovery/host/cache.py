@@ -64,7 +64,7 @@ class AgentCache:
         self._clock = clock
         self._on_event = on_event
         self._entries: dict[Key, _Entry] = {}
-        self._flights = Flights()
+        self._flights: Flights[Key] = Flights()
 
     async def roster(self, connection: AgentSource) -> Roster:
         """All agents that this connection's token may see: kept, or asked for page by page. Raises `HostError`."""

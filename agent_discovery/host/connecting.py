@@ -11,11 +11,13 @@ import httpx
 from agent_discovery.versions import Version
 from agent_discovery.wire import HEADER_MISMATCH, METHOD_NOT_FOUND
 
-from .connection import ClientInfo, Connection, Credential, Wire, checked_url
+from .connection import ClientInfo, Connection, checked_url
 from .errors import BadRequest, ServerRefused, UnsupportedProtocolVersion
 from .exchange import Channel
 from .frames import Observer
+from .opening import Wire
 from .session import SessionConnection
+from .source import Credential
 from .stateless import StatelessConnection
 
 __all__ = ["build_connection", "connect"]

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import anyio
 import httpx
 
+from agent_discovery import __version__
 from agent_discovery.versions import Version
 from agent_discovery.wire import EXTENSION_ID
 
@@ -26,7 +27,7 @@ from .frames import Observer
 from .opening import Opening, Wire
 from .source import Credential, Notification
 
-__all__ = ["ClientInfo", "Connection", "Credential", "Notification", "Opening", "Wire"]
+__all__ = ["ClientInfo", "Connection", "checked_url"]
 
 T = TypeVar("T")
 
@@ -38,7 +39,7 @@ class ClientInfo:
     """How this host introduces itself to servers."""
 
     name: str = "agent-discovery-host"
-    version: str = "0.1.0"
+    version: str = __version__
 
     def to_wire(self) -> dict[str, str]:
         """The `clientInfo` object that travels."""

@@ -1,7 +1,8 @@
 """What can go wrong between a host and a server, sorted by who has to act.
 
 Owns the one family of errors that this package raises. The type names the side at fault, the attributes carry the
-data, and the text ends with the next move. Which answer becomes which error is decided in `exchange`.
+data, and the text ends with the next move. Which answer becomes which error is decided in `answers`,
+and what a broken connection becomes in `exchange`.
 """
 
 from collections.abc import Mapping

@@ -20,10 +20,10 @@ import pydantic_core
 
 from .answers import Answer, read_result, refusal
 from .errors import BadRequest, HostError, ServerFault, StreamLost, TimedOut, Unreachable
-from .events import MAX_ANSWER_BYTES, Place, is_event_stream, messages, read_body
+from .events import Place, is_event_stream, messages, read_body
 from .frames import AnswerFrame, FailureFrame, Frame, NotificationFrame, Observer, RequestFrame
 
-__all__ = ["MAX_ANSWER_BYTES", "Call", "Channel"]
+__all__ = ["Call", "Channel"]
 
 _log = logging.getLogger(__name__)
 

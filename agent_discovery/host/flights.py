@@ -4,13 +4,13 @@ Owns the tasks and their ends. Knows nothing of agents, freshness or servers.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 __all__ = ["Flights"]
 
-Key = tuple[str, str | None, str | None]
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(slots=True)
@@ -19,7 +19,7 @@ class _Flight:
     waiting: int = 0
 
 
-class Flights:
+class Flights(Generic[Key]):
     """At most one request for each key. It runs in a task of its own, so that no caller's end ends it for the others.
 
     The task is cancelled when the last caller has gone, and lives no longer than its callers.

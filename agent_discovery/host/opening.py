@@ -1,7 +1,7 @@
 """What a server said of itself when a connection opened, and whether its agents may be used.
 
 Owns the reading of the advertised settings: `versions` and `requires` of the extension-versioning draft. Which version
-a connection declares, and what it does about a refusal, is in `connection`.
+a connection declares is in `declaration`, and what it does about a refusal in `connection`.
 """
 
 import re

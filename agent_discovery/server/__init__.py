@@ -7,7 +7,7 @@ from agent_discovery.server.access import Access, Scopes, ScopesOf, VisibilityRu
 from agent_discovery.server.agents import AgentDef
 from agent_discovery.server.cursors import InvalidCursor
 from agent_discovery.server.extension import AgentDiscovery
-from agent_discovery.server.http import BearerAuth, HttpOptions
+from agent_discovery.server.http import BearerAuth, HttpOptions, rebinding_protection
 from agent_discovery.server.middleware import can_use_agents
 from agent_discovery.server.registry import AgentRegistry
 from agent_discovery.server.stepup import StepUpEdge, StepUpRequired
@@ -33,4 +33,5 @@ __all__ = [
     "can_use_agents",
     "everyone",
     "holders_of",
+    "rebinding_protection",
 ]

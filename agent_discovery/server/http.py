@@ -24,7 +24,7 @@ from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
-__all__ = ["BearerAuth", "HttpOptions", "build_http_app"]
+__all__ = ["BearerAuth", "HttpOptions", "build_http_app", "rebinding_protection"]
 
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 _URL: Final = TypeAdapter(AnyHttpUrl)
@@ -113,7 +113,7 @@ def build_http_app(
     manager = StreamableHTTPSessionManager(
         server,
         json_response=options.json_response,
-        security_settings=_security(options.host),
+        security_settings=rebinding_protection(options.host),
         session_idle_timeout=options.session_idle_timeout,
         max_sessions=options.max_sessions,
     )
@@ -139,8 +139,11 @@ def build_http_app(
     return app
 
 
-def _security(host: str) -> TransportSecuritySettings | None:
-    """Protection against DNS rebinding where only this machine is meant to connect, as the SDK has it by default."""
+def rebinding_protection(host: str) -> TransportSecuritySettings | None:
+    """The checks of Host and Origin in front of the endpoint: on where only this machine is meant to connect.
+
+    As the SDK has it by default. For routes beside the endpoint that should make the same checks.
+    """
     if host != "localhost" and not _is_loopback(host):
         return None
     return TransportSecuritySettings(

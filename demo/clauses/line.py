@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import anyio
 
+from agent_discovery import __version__
 from agent_discovery.host import (
     AnswerFrame,
     Challenge,
@@ -36,12 +37,12 @@ from agent_discovery.wire import (
     STATELESS_PROTOCOL_VERSION,
 )
 from demo.arrows import answer_label, request_label
+from demo.cast import CLIENT_NAME
 from demo.plain import one_line
 
-__all__ = ["CLIENT_NAME", "Line", "Seen"]
+__all__ = ["Line", "Seen"]
 
-CLIENT_NAME: Final = "agent-discovery-walkthrough"
-_CLIENT_INFO: Final = {"name": CLIENT_NAME, "version": "0.1.0"}
+_CLIENT_INFO: Final = {"name": CLIENT_NAME, "version": __version__}
 _MOST_MESSAGES: Final = 50
 _LONGEST_LABEL: Final = 240
 

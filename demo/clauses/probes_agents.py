@@ -2,9 +2,9 @@
 
 import secrets
 from collections.abc import AsyncIterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, get_args
 
-from agent_discovery.wire import AGENT_NOT_FOUND, AGENTS_GET, INVALID_PARAMS, METHOD_NOT_FOUND
+from agent_discovery.wire import AGENT_NOT_FOUND, AGENTS_GET, INVALID_PARAMS, METHOD_NOT_FOUND, ModelRole
 from demo.clauses.ground import Ground, Visit, made_up_name, read_pages
 from demo.clauses.line import Seen
 from demo.clauses.verdicts import Observation, broken, held, unexercised
@@ -13,7 +13,7 @@ __all__ = ["hints", "no_running", "scope_challenges", "tools", "unknown"]
 
 _NONE_OPENED: Final = "no agent with tools could be opened"
 _RUNNING: Final = ("agents/call", "agents/invoke", "agents/run")
-_ROLES: Final = ("small", "medium", "large")
+_ROLES: Final = get_args(ModelRole)
 
 
 async def tools(ground: Ground) -> AsyncIterator[Observation]:

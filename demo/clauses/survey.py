@@ -25,8 +25,8 @@ from agent_discovery.host import (
     connect,
 )
 from agent_discovery.host.exchange import Channel
+from demo.cast import CLIENT_NAME
 from demo.clauses.ground import Ground, Visit, declared_for, read_pages
-from demo.clauses.line import CLIENT_NAME
 from demo.clauses.probes import PROBES, Probe
 from demo.clauses.scenes import SceneOutcome, call_tools, played_scenes
 from demo.clauses.verdicts import Fault, Observation, Verdict, judge, unexercised

@@ -22,7 +22,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agent_discovery.server import AgentDef, AgentDiscovery, AgentRegistry
-from server.app import MCP_PATH, Settings, build_app
+from server.app import build_app
+from server.settings import MCP_PATH, Settings
 from tests.conformance.fixture_rounds import build_round_tools
 from tests.conformance.fixture_tools import build_content_tools
 

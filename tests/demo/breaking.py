@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from agent_discovery.wire import CLIENT_CAPABILITIES_META_KEY, EXTENSION_ID, LISTEN_ACKNOWLEDGED
 from demo.scene import Wire
-from server.app import Settings
+from server.settings import Settings
 from tests.broken_servers import Answer, Asked, Tamper
 from tests.demo.tampering import capabilities, chained, challenged, details, on, tool_changed, withheld, without_member
 

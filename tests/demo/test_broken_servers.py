@@ -7,7 +7,7 @@ from demo.__main__ import main
 from demo.events import SceneDisturbed
 from demo.scene import Wire
 from demo.script import SCENES
-from server.app import Settings
+from server.settings import Settings
 from tests.broken_servers import TamperedServer, running_tampered_server
 from tests.demo.broken import CASES, Broken
 from tests.demo.walks import chosen, probe_name, walk

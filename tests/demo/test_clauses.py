@@ -7,8 +7,8 @@ import pytest
 from agent_discovery.host import Credential, ExtensionMissing
 from demo.clauses import CLAUSES, CallerRefused, Survey, clause_of
 from demo.scene import Wire
-from server.app import Settings
 from server.embedded import running_server
+from server.settings import Settings
 from tests.broken_servers import Answer, Asked, TamperedServer, running_tampered_server
 from tests.demo.breaking import BREAKING, FAULTY, Breaking, advertised, cards, endless
 from tests.demo.surveys import EVERYBODY, WIRES, broken, looked_at, outcomes, unexercised

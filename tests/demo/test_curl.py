@@ -15,10 +15,10 @@ import pytest
 
 from agent_discovery.wire import LIST_CHANGED
 from demo.arrows import scripted, scripted_scene
-from demo.cast import ALICE, ALICE_STEPPED_UP, BOB, CAST
+from demo.cast import ALICE, ALICE_STEPPED_UP, BOB, CAST, DEFAULT_ORIGIN
 from demo.curl import quoted, session_variable, shell_commands
 from demo.documents import PLACES
-from demo.recording import DOCUMENTED_ORIGIN, SentRequest
+from demo.recording import SentRequest
 from demo.scene import Challenged, Exchange, Hear, Leave, Listen, Open, Recall, Result, Unlisten, Wire
 from demo.script import CLOSING, SCENES
 from server.embedded import RunningServer, running_server
@@ -199,7 +199,7 @@ def test_the_documented_commands_run_as_one_script_and_answer_as_documented(
     code, output, errors = run_script(script, tmp_path, {"URL": server.url, **tokens})
 
     assert (code, errors) == (0, "")
-    printed = [text.strip() for text in output.replace(server.base_url, DOCUMENTED_ORIGIN).split(MARK + "\n")[1:]]
+    printed = [text.strip() for text in output.replace(server.base_url, DEFAULT_ORIGIN).split(MARK + "\n")[1:]]
     assert len(printed) == len(commands) > 15
     for (command, head, body), text in zip(commands, printed, strict=True):
         answer = text.splitlines()[-1] if text else ""

@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from demo.__main__ import DEFAULT_URL
-from demo.cast import CAST
+from demo.cast import CAST, DEFAULT_URL
 from demo.documents import MEND, PLACES, Places, play_both, refresh, roster_rows, write_or_check
 from demo.escapes import anchor
-from demo.recording import DOCUMENTED_ORIGIN, Recording
+from demo.recording import Recording
 from demo.render import WIRES
 from demo.scene import Wire
 from demo.script import SCENES
+from server.__main__ import main as serve
+from server.settings import MCP_PATH
 
 
 @pytest.fixture(scope="module")
@@ -219,6 +220,7 @@ def test_the_roster_table_follows_from_the_servers_own_rules() -> None:
     assert rows["pipeline-agent"].tools == ("list_failed_pipelines", "get_pipeline_log")
 
 
-def test_the_documented_address_is_the_one_that_demo_tries_first() -> None:
-    assert f"{DOCUMENTED_ORIGIN}/mcp" == DEFAULT_URL
+def test_the_documented_address_is_the_demo_servers_own() -> None:
+    port = next(option.default for option in serve.params if option.name == "port")
+    assert f"http://127.0.0.1:{port}{MCP_PATH}" == DEFAULT_URL
     assert f"export URL={DEFAULT_URL}\n" in walkthrough_text()

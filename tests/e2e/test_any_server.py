@@ -17,8 +17,8 @@ from starlette.types import ASGIApp
 from agent_discovery.server import AgentDef, AgentDiscovery, AgentRegistry, HttpOptions
 from demo.__main__ import main
 from demo.cast import DEMO_SERVER
-from server.app import Settings
 from server.embedded import running_server
+from server.settings import Settings
 from tests.broken_servers import TamperedServer
 from tests.demo.breaking import cards
 from tests.e2e.odd_servers import closed_port

@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from demo.script import SCENES
-from server.app import Settings
 from server.embedded import running_server
+from server.settings import Settings
 from tests.e2e.processes import Ended, in_process, run
 
 WIRES = ("session", "stateless")

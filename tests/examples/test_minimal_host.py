@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from server.app import Settings
 from server.embedded import RunningServer, running_server
+from server.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCRIPT = ROOT / "examples/minimal_host.py"

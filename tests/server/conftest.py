@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from server.app import Settings
 from server.embedded import RunningServer, running_server
+from server.settings import Settings
 from tests.server.callers import Caller, WireName
 
 

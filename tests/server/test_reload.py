@@ -10,12 +10,12 @@ import httpx
 import pytest
 
 from agent_discovery.server import AgentDef
-from server.app import Settings
 from server.embedded import RunningServer, running_server
 from server.published import Published
 from server.reload import RosterReload, RosterSource
 from server.roster import BUILT_IN, RELEASE_AGENT
 from server.roster_file import parse_roster
+from server.settings import Settings
 from tests.server.callers import Caller, WireName, answer, bearer
 from tests.server.test_main import _url, process
 from tests.server.test_streams import LIST_CHANGED, listening

@@ -10,11 +10,11 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it ships no types
 
 from agent_discovery.server import AgentDef
-from server.app import Settings
 from server.embedded import RunningServer, running_server
 from server.published import Published
 from server.rest import REST_PATHS, RestDoor
 from server.roster import BUILT_IN, Provider, Roster
+from server.settings import Settings
 from server.tokens import DEMO_TOKENS
 from tests.server.callers import Caller, WireName, bearer
 

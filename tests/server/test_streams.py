@@ -12,8 +12,8 @@ import pytest
 from httpx_sse import EventSource
 
 from agent_discovery.server import Access, AgentDef, holders_of
-from server.app import Settings
 from server.embedded import RunningServer, running_server
+from server.settings import Settings
 from tests.server.callers import Caller, WireName
 
 LIST_CHANGED = "notifications/agents/list_changed"

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from server import records
-from server.app import Settings
 from server.published import Published
 from server.roster import TOOL_NAMES
+from server.settings import Settings
 from server.tools import build_tools
 from tests.server.callers import Caller
 

@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from agent_discovery.server import AgentDef
-from server.app import Settings
 from server.embedded import RunningServer, running_server
+from server.settings import Settings
 from tests.server.callers import SESSION, Caller, WireName, answer, bearer
 from tests.server.test_streams import LIST_CHANGED, listening
 

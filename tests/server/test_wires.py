@@ -5,9 +5,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from server.app import Settings
 from server.embedded import RunningServer, running_server
-from server.wires import Wire
+from server.settings import Settings, Wire
 from tests.server.callers import SESSION, STATELESS, Caller, WireName, answer, bearer
 
 HANDSHAKE = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]

@@ -25,8 +25,8 @@ from agent_discovery.host import (
     step_up,
     watch_list_changed,
 )
-from server.app import Settings
 from server.embedded import RunningServer, running_server
+from server.settings import Settings
 from tests.agent_discovery.host.fakes import BOUND
 
 ALICE = Credential("alice-read", "alice")

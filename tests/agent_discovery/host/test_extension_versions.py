@@ -29,8 +29,8 @@ from agent_discovery.host import (
 from agent_discovery.host.sdk import adapt, agents_extension
 from agent_discovery.versions import Version
 from agent_discovery.wire import EXTENSION_ID
-from server.app import Settings
 from server.embedded import RunningServer, running_server
+from server.settings import Settings
 from tests.agent_discovery.host.fakes import BOUND, Received, Reply, ScriptedServer, page
 
 ALICE = Credential("alice-read")

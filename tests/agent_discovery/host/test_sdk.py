@@ -35,8 +35,8 @@ from agent_discovery.host import (
 from agent_discovery.host.sdk import AgentsExtension, ClientSource, adapt, agents_extension
 from agent_discovery.server import Access, AgentDef, AgentDiscovery, AgentRegistry
 from agent_discovery.wire import EXTENSION_ID
-from server.app import Settings
 from server.embedded import RunningServer, running_server
+from server.settings import Settings
 from tests.agent_discovery.host.fakes import BOUND
 
 ALICE = Credential("alice-read", "alice")

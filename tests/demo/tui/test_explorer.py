@@ -241,7 +241,7 @@ async def test_nobody_there_is_an_outcome_not_a_crash() -> None:
 
 
 async def test_auto_finds_out_which_wire_a_server_has(told: Told) -> None:
-    from server.app import Settings
+    from server.settings import Settings
 
     with running_server(Settings(wire="stateless")) as only:
         explorer = Explorer(only.url, timeout=BOUND)

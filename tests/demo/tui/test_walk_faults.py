@@ -14,8 +14,8 @@ from demo.script import SCENES
 from demo.stage import Stage
 from demo.tui.app import WalkthroughApp
 from demo.tui.player import SceneState
-from server.app import Settings
 from server.embedded import running_server
+from server.settings import Settings
 from tests.broken_servers import Answer, Asked, TamperedServer
 from tests.demo.tui.conftest import TuiFactory
 from tests.demo.tui.frames import TRAPS
