@@ -254,7 +254,8 @@ class AskingScreen(FrontScreen):
         """Show what is known, once a frame at most."""
         if not self._unshown and self.is_mounted and not self._over:
             self._unshown = True
-            self.set_timer(_FRAME, self._show)
+            # Not `set_timer`: Textual skips a tick that comes late, and a timer that has only one never comes then.
+            asyncio.get_running_loop().call_later(_FRAME, self.call_later, self._show)
 
     def _show(self) -> None:
         self._unshown = False

@@ -4,6 +4,7 @@ A screen gives its own part in `compose_body`. Copying, searching, help and size
 screens' own business.
 """
 
+import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
@@ -11,12 +12,10 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
-from textual.content import Content
 from textual.events import DescendantFocus, Resize
 from textual.screen import Screen
-from textual.timer import Timer
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from demo.plain import printable
 from demo.tui.copying import CopyOutcome, copy_text
@@ -26,6 +25,7 @@ from demo.tui.key_bar import KeyBar
 from demo.tui.lines_view import LinesView
 from demo.tui.notice import NoticeBar
 from demo.tui.pager import open_in_pager
+from demo.tui.plain_text import PlainText
 from demo.tui.records import ExchangeRecord
 from demo.tui.traffic import TrafficPanel
 
@@ -92,7 +92,7 @@ class TuiScreen(Screen[None]):
     def __init__(self) -> None:
         super().__init__()
         self._reading: LinesView | None = None
-        self._stale: Timer | None = None
+        self._stale = False
         self._title = {"wire": "", "acting": ""}
 
     @property
@@ -103,7 +103,7 @@ class TuiScreen(Screen[None]):
     # The frame
 
     def compose(self) -> ComposeResult:
-        yield Static(id="title", markup=False)
+        yield PlainText(id="title")
         with Container(id="body"):
             yield from self.compose_body()
         yield SearchInput(placeholder="search, then Enter", id="search", compact=True)
@@ -134,7 +134,7 @@ class TuiScreen(Screen[None]):
     def _draw_title(self) -> None:
         wire = f"{self._title['wire']} wire" if self._title["wire"] else ""
         parts = ["Agent discovery", self.NAME, self._title["acting"], wire, self.program.url or "starting a server..."]
-        self.query_one("#title", Static).update(Content(printable(" | ".join(part for part in parts if part))))
+        self.query_one("#title", PlainText).show(printable(" | ".join(part for part in parts if part)))
 
     @property
     def size_class(self) -> str:
@@ -246,11 +246,13 @@ class TuiScreen(Screen[None]):
             view.show_token = shown
 
     def _record_changed(self, record: ExchangeRecord) -> None:
-        if self._stale is None and any(view.record is record for view in self.query(ExchangeView)):
-            self._stale = self.set_timer(_PAUSE, self._show_again)
+        if not self._stale and any(view.record is record for view in self.query(ExchangeView)):
+            self._stale = True
+            # Not `set_timer`: Textual skips a tick that comes late, and a timer that has only one never comes then.
+            asyncio.get_running_loop().call_later(_PAUSE, self.call_later, self._show_again)
 
     def _show_again(self) -> None:
-        self._stale = None
+        self._stale = False
         for view in self.query(ExchangeView):
             view.record = view.record
 

@@ -11,14 +11,13 @@ from typing import ClassVar, Final
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
-from textual.content import Content
 from textual.events import DescendantFocus, Resize
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
-from textual.widgets import Static
 
 from demo.tui.lines_view import LinesView
+from demo.tui.plain_text import PlainText
 from demo.tui.records import ExchangeRecord
 
 __all__ = ["ExchangeView"]
@@ -60,8 +59,8 @@ class ExchangeView(Widget):
         """The last large one that was laid out, and how large it was then."""
 
     def compose(self) -> ComposeResult:
-        yield Static(id="exchange-title", markup=False)
-        yield Static(id="exchange-why", markup=False)
+        yield PlainText(id="exchange-title")
+        yield PlainText(id="exchange-why")
         with Horizontal(id="exchange-sides"):
             yield LinesView(kind="http", id="exchange-request")
             yield LinesView(kind="http", id="exchange-answer", classes="-shown")
@@ -128,7 +127,7 @@ class ExchangeView(Widget):
         self.request.set_lines([] if record is None else record.lines_request(self.show_token), "http")
         self._show_answer(record)
         why = None if record is None else record.why_failed()
-        self.query_one("#exchange-why", Static).update(Content(why or ""))
+        self.query_one("#exchange-why", PlainText).show(why or "")
         self.set_class(why is not None, "-failed")
         self._title()
 
@@ -151,7 +150,7 @@ class ExchangeView(Widget):
             self.answer.set_lines(lines, "http")
 
     def _title(self) -> None:
-        self.query_one("#exchange-title", Static).update(Content(self._title_text()))
+        self.query_one("#exchange-title", PlainText).show(self._title_text())
 
     def _title_text(self) -> str:
         record = self.record

@@ -4,6 +4,7 @@ It wires the panels to the explorer and owns the keys. What is asked and heard i
 shows the panel's, how questions run beside the screen is in `asking`.
 """
 
+from collections.abc import Iterator
 from typing import ClassVar, Final
 
 from textual import on
@@ -11,6 +12,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.events import Unmount
+from textual.widget import Widget
 from textual.widgets import Input
 
 from agent_discovery.wire import AGENTS_GET
@@ -278,28 +280,13 @@ class ExploreScreen(AskingScreen):
             cards = [card.to_wire() for card in roster.agents]
             self.query_one(ContextMeter).cost = context_cost(self.tools.get(acting), cards, opened)
 
-    def _put_in_front(self, panel: str) -> None:
-        """As every `FrontScreen` does, but the styles of what changed only: no panel's inside depends on its place."""
-        if panel == self.front:
-            return
-        self.front = panel
-        self.query_one(PanelTabs).front = panel
-        marks = {widget: {"-front": widget.id == panel} for widget in self.query(".panel")}
-        if panel in _CENTRE:
-            for name in _CENTRE:
-                marks[self.query_one(f"#{name}")]["-latest"] = name == panel
+    def marks(self, panel: str) -> Iterator[tuple[Widget, str, bool]]:
         # Two exchanges side by side need the room of the one in full.
         aside = self.query_one("#wires").has_class("-latest") if panel not in _CENTRE else panel == "wires"
-        marks[self.query_one("#exchange")]["-aside"] = aside and panel != "exchange"
-        around = set(self.query_one(f"#{panel}").ancestors)
-        marks |= {column: {"-has-front": column in around} for column in self.query(".column")}
-        changed = [
-            widget
-            for widget, classes in marks.items()
-            for name, wanted in classes.items()
-            if widget.has_class(name) != wanted and widget.set_class(wanted, name, update=False)
-        ]
-        self.app.stylesheet.update_nodes(dict.fromkeys(changed))
+        yield self.query_one("#exchange"), "-aside", aside and panel != "exchange"
+        for name in _CENTRE if panel in _CENTRE else ():
+            yield self.query_one(f"#{name}"), "-latest", name == panel
+        yield from super().marks(panel)
 
     def _act_as(self, caller: Caller) -> None:
         self.act_as(caller)

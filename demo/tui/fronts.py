@@ -4,6 +4,7 @@ It owns which panel is in front and how a reader goes from one to the other. How
 is displayed then in the stylesheet.
 """
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 from textual import on
@@ -69,10 +70,6 @@ class FrontScreen(TuiScreen):
         panels = list(self.PANELS)
         self.bring_up(panels[(panels.index(self.front) + by) % len(panels)] if self.front in panels else panels[0])
 
-    def action_log(self) -> None:
-        """Show the exchange log, or what was there before it."""
-        self.bring_up("diagram" if self.front == "log" else "log")
-
     @on(PanelTabs.Chosen)
     def _tab_chosen(self, event: PanelTabs.Chosen) -> None:
         self.bring_up(event.key)
@@ -94,11 +91,23 @@ class FrontScreen(TuiScreen):
             return
         self.front = panel
         self.query_one(PanelTabs).front = panel
-        panels = list(self.query(".panel"))
-        holder = next((widget.parent for widget in panels if widget.id == panel), None)
-        for widget in panels:
-            widget.set_class(widget.id == panel, "-front")
-            if isinstance(widget.parent, Widget):
-                widget.parent.set_class(widget.parent is holder, "-has-front")
-        if panel in ("log", "diagram"):
-            self.set_class(panel == "log", "-log")
+        changed = [widget for widget, name, wanted in self.marks(panel) if _marked(widget, name, wanted)]
+        # Styling a class anew would go on to everything inside, and no panel's inside depends on the panel's place.
+        self.app.stylesheet.update_nodes(dict.fromkeys(changed))
+
+    def marks(self, panel: str) -> Iterator[tuple[Widget, str, bool]]:
+        """What has which class while this panel is in front: widget, class, whether it has it."""
+        holders = set(self.query_one(f"#{panel}").ancestors)
+        for widget in self.query(".panel"):
+            yield widget, "-front", widget.id == panel
+        for widget in {panel.parent: None for panel in self.query(".panel")} | dict.fromkeys(self.query(".column")):
+            if isinstance(widget, Widget):
+                yield widget, "-has-front", widget in holders
+
+
+def _marked(widget: Widget, name: str, wanted: bool) -> bool:
+    """Whether the widget's class had to be changed for it to be as wanted."""
+    if widget.has_class(name) == wanted:
+        return False
+    widget.set_class(wanted, name, update=False)
+    return True

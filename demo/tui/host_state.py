@@ -142,7 +142,7 @@ def _kept(stage: Stage, events: Iterable[Event]) -> Iterator[Kept]:
     """What is kept for those who have asked: the cache has no list of its entries, and these are all it can have."""
     moved = {(event.caller, event.event.what) for event in events if isinstance(event, CacheMoved)}
     names = [what for what in dict.fromkeys(what for _, what in sorted(moved)) if what != "roster"]
-    memory = Memory("session", stage.connections, stage.cache)
+    memory = Memory("session", stage.connections)
     for caller in CAST:
         if caller.user not in stage.connections or not any(name == caller.name for name, _ in moved):
             continue

@@ -9,12 +9,13 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import OptionList, Static
+from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from agent_discovery.host import Roster
 from demo.cast import Caller
 from demo.plain import printable
+from demo.tui.plain_text import PlainText
 
 __all__ = ["RosterColumn", "RostersPanel", "roster_rows"]
 
@@ -97,7 +98,7 @@ class RostersPanel(Vertical):
         with Horizontal():
             for side in ("first", "second"):
                 with Vertical():
-                    yield Static(id=f"roster-{side}-head", classes="roster-head", markup=False)
+                    yield PlainText(id=f"roster-{side}-head", classes="roster-head")
                     yield RosterList(f"roster-{side}")
 
     def on_mount(self) -> None:
@@ -105,11 +106,9 @@ class RostersPanel(Vertical):
 
     def show(self, first: RosterColumn, second: RosterColumn) -> None:
         """Show these two side by side."""
-        before = [column.heading for column in self._columns]
         self._columns = (first, second)
         for side, mine, other in (("first", first, second), ("second", second, first)):
-            if mine.heading not in before:
-                self.query_one(f"#roster-{side}-head", Static).update(Content(printable(mine.heading)))
+            self.query_one(f"#roster-{side}-head", PlainText).show(printable(mine.heading))
             self.query_one(f"#roster-{side}", RosterList).show(roster_rows(mine.roster, other.roster))
 
     @on(OptionList.OptionSelected)

@@ -3,6 +3,7 @@
 The list draws only the rows in view, so that ten thousand cost no more than thirty. What is kept is in `records`.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Final
 
@@ -12,15 +13,14 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.content import Content
 from textual.events import Click
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
-from textual.timer import Timer
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
+from demo.tui.plain_text import PlainText
 from demo.tui.records import ExchangeRecord, TrafficLog
 
 __all__ = ["TrafficList", "TrafficPanel"]
@@ -164,13 +164,14 @@ class TrafficPanel(Vertical):
         super().__init__(id=id, classes=classes)
         self._log = log
         self._filter = ""
-        self._pending: Timer | None = None
+        self._pending = False
+        self._count = PlainText(id="traffic-count")
         self._unsubscribe: Callable[[], None] = lambda: None
 
     def compose(self) -> ComposeResult:
         yield FilterInput(placeholder="filter: method, caller, status, any text", id="traffic-filter", compact=True)
         yield TrafficList(id="traffic-list")
-        yield Static(id="traffic-count", markup=False)
+        yield self._count
 
     def on_mount(self) -> None:
         self._unsubscribe = self._log.subscribe(self._news)
@@ -211,16 +212,18 @@ class TrafficPanel(Vertical):
         self._later()
 
     def _later(self) -> None:
-        if self._pending is None and self.is_mounted:
-            self._pending = self.set_timer(_PAUSE, self._draw)
+        if not self._pending and self.is_mounted:
+            self._pending = True
+            # Not `set_timer`: Textual skips a tick that comes late, and a timer that has only one never comes then.
+            asyncio.get_running_loop().call_later(_PAUSE, self.call_later, self._draw)
 
     def _draw(self) -> None:
-        self._pending = None
+        self._pending = False
         records = self._log.filtered(self._filter) if self._filter.strip() else self._log.records
         full = len(self._log.records) < self._log.total
         self.list.show(records, moved=bool(self._filter) or full)
         count = f"{len(records)} of {len(self._log.records)}" if self._filter.strip() else f"{len(records)}"
-        self.query_one("#traffic-count", Static).update(Content(f"{count} exchanges"))
+        self._count.show(f"{count} exchanges")
 
 
 class FilterInput(Input):

@@ -6,7 +6,7 @@ group "walk".
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import ClassVar, Final
 
 from textual import on
@@ -14,6 +14,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.events import Unmount
+from textual.widget import Widget
 
 from agent_discovery.host import FailureFrame, StreamLost, Unreachable
 from demo.events import Checked, Event, SceneEnded, Travelled
@@ -230,6 +231,16 @@ class WalkScreen(FrontScreen):
         numbers = [run.scene.number for run in self.player.runs]
         if number in numbers:
             self._look_at(self.player.jump(numbers.index(number)))
+
+    def action_log(self) -> None:
+        """Show the exchange log, or what was there before it."""
+        self.bring_up("diagram" if self.front == "log" else "log")
+
+    def marks(self, panel: str) -> Iterator[tuple[Widget, str, bool]]:
+        if panel in ("log", "diagram"):  # they share one place on a wide screen
+            yield self.query_one("#log"), "-instead", panel == "log"
+            yield self.query_one("#diagram"), "-replaced", panel == "log"
+        yield from super().marks(panel)
 
     @on(SceneList.Chosen)
     def _scene_chosen(self, event: SceneList.Chosen) -> None:

@@ -4,7 +4,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import pytest
 from textual.pilot import Pilot
@@ -68,7 +68,7 @@ def tui_app(demo_server: str) -> TuiFactory:
 class Until(Protocol):
     """`await until(pilot, lambda: app.url is not None)`: waits for a state, within a bound."""
 
-    async def __call__(self, pilot: Pilot[int], condition: Callable[[], object], seconds: float = 30.0) -> None: ...
+    async def __call__(self, pilot: Pilot[Any], condition: Callable[[], object], seconds: float = 30.0) -> None: ...
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def until() -> Until:
     return _until
 
 
-async def _until(pilot: Pilot[int], condition: Callable[[], object], seconds: float = 30.0) -> None:
+async def _until(pilot: Pilot[Any], condition: Callable[[], object], seconds: float = 30.0) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, f"not within {seconds} s: {condition}"

@@ -28,8 +28,8 @@ from demo.tui.rosters import RosterColumn, RostersPanel, roster_rows
 from demo.tui.step_up_panel import StepUpPanel
 from demo.tui.tool_form import FieldRow, ToolPanel
 from demo.tui.two_wires import TwoWiresPanel, told_apart
-from server.app import Settings
 from server.embedded import running_server
+from server.settings import Settings
 
 SIZES = [(120, 40), (80, 24), (40, 15)]
 TRAPS = ("[/", "[0]", "[b +", "[true, false]", "[/b] [link=x]\x1b[2J")
@@ -76,6 +76,7 @@ class Hands:
 
     async def open_agent(self, name: str, side: str = "first") -> None:
         self.screen.bring_up("rosters")
+        await self.until(lambda: self.screen.query_one("#rosters").has_focus_within)
         listed = self.screen.query_one(f"#roster-{side}", OptionList)
         names = [str(listed.get_option_at_index(at).prompt)[2:] for at in range(listed.option_count)]
         listed.focus()
