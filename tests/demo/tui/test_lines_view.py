@@ -182,6 +182,7 @@ async def test_of_a_text_of_two_megabytes_only_what_is_seen_is_coloured(until: U
     async with OnePane(view).run_test(size=(120, 40)) as pilot:
         view.focus()
         view.set_lines(lines, "json")
+        await until(pilot, lambda: view.has_focus and view.allow_vertical_scroll)
         await pilot.press("end")
         await until(pilot, lambda: "agent-59999" in _shown(view)[-1])
         assert len(coloured) < 200
