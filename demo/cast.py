@@ -17,6 +17,7 @@ __all__ = [
     "DEFAULT_ORIGIN",
     "DEFAULT_URL",
     "DEMO_SERVER",
+    "RELEASE_AGENT",
     "Caller",
 ]
 
@@ -29,6 +30,10 @@ CLIENT_NAME: Final = "agent-discovery-walkthrough"
 
 DEMO_SERVER: Final = "agent-discovery-demo"
 """How the demo server names itself. The script is about its roster; any other server is surveyed instead."""
+
+
+RELEASE_AGENT: Final = "release-agent"
+"""The agent that the script publishes and retires."""
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,9 @@ Checks and the host's decisions look at nothing else.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from agent_discovery.host import (
-    AgentCache,
     AnswerFrame,
     CacheEvent,
     Connection,
@@ -21,7 +20,10 @@ from agent_discovery.wire import AgentDetails
 from demo.cast import Caller
 from demo.scene import Ref, Wire
 
-__all__ = ["Memory", "NotReached", "Trace"]
+__all__ = ["UNREADABLE", "Memory", "NotReached", "Trace"]
+
+UNREADABLE: Final = (TypeError, LookupError, AttributeError, ValueError)
+"""What reading an answer may raise: a server may send anything at all, and that is its fault and no crash of ours."""
 
 
 class NotReached(LookupError):
@@ -41,12 +43,11 @@ class Trace:
 
 @dataclass
 class Memory:
-    """The scene so far. `connections` and `cache` outlive it: they are the host's, and belong to the whole walk."""
+    """The scene so far. `connections` outlive it: they are the host's, and belong to the whole walk."""
 
     wire: Wire
     connections: Mapping[str, Connection]
     """By user: callers of one user share a connection."""
-    cache: AgentCache
     traces: dict[str, Trace] = field(default_factory=dict)
     heard: list[NotificationFrame] = field(default_factory=list)
     """Every change notification that arrived during the scene, in order."""

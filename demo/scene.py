@@ -20,6 +20,7 @@ __all__ = [
     "Challenged",
     "Check",
     "Decide",
+    "Disturbance",
     "Exchange",
     "Finding",
     "Hear",
@@ -191,6 +192,15 @@ class Check:
 
 
 @dataclass(frozen=True)
+class Disturbance:
+    """Somebody else changed the server's roster while a scene was played; `reason` says what shows it."""
+
+    reason: str
+    doubtful: bool = False
+    """Whether a server at fault would look the same. Twice in a row, it is the server's fault."""
+
+
+@dataclass(frozen=True)
 class Scene:
     """One scene: why it is there, what is done, what must hold."""
 
@@ -208,6 +218,6 @@ class Scene:
     """Exchanges that put the server back as it was; they are sent whatever happened before."""
     gate: bool = False
     """Without its checks the walkthrough cannot go on."""
-    disturbed: Callable[["Memory"], Awaitable[str | None]] | None = None
-    """Asked when a check failed: whether somebody else changed the server's roster meanwhile, and what shows it.
-    Then the scene is played again instead of being reported as failed."""
+    disturbed: Callable[["Memory"], Awaitable[Disturbance | None]] | None = None
+    """Asked when a check failed: whether somebody else changed the server's roster meanwhile. Then the scene is played
+    again instead of being reported as failed."""

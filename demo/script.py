@@ -13,7 +13,6 @@ from agent_discovery.wire import (
     AGENTS_LIST,
     INVALID_PARAMS,
     LIST_CHANGED,
-    ModelRoutingHint,
 )
 from demo import checks
 from demo.cast import ALICE, ALICE_STEPPED_UP, BOB, Caller
@@ -74,8 +73,7 @@ def _call(
 
 
 def _choose_model(memory: Memory) -> str:
-    hint = memory.result("open-pipeline").get("modelRoutingHint")
-    choice = MODELS.choose(None if hint is None else ModelRoutingHint.model_validate(hint))
+    choice = MODELS.choose(checks.routing_hint(memory))
     return f"{choice.model}: {choice.why}"
 
 

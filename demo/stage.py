@@ -1,39 +1,32 @@
 """Plays a script: performs each step over real connections and yields what happens as typed events.
 
 It owns the host's state while a walk lasts (connections, cache, the watched stream) and decides nothing about how
-things look. The consumer sets the pace: nothing is sent while it does not ask for the next event.
+things look. It leaves what comes in to `demo.intake`, and what came of a scene to `demo.judging`. The consumer sets the
+pace: nothing is sent while it does not ask for the next event.
 """
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, aclosing
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from agent_discovery.host import (
     AgentCache,
-    AnswerFrame,
-    CacheEvent,
     ClientInfo,
     Connection,
     ExtensionMissing,
-    FailureFrame,
-    Frame,
     HostError,
-    NotificationFrame,
     Observer,
-    RequestFrame,
     ServerRefused,
     Unreachable,
     Watch,
     connect,
     watch_list_changed,
 )
-from agent_discovery.wire import AGENTS_GET, AGENTS_LIST, LIST_CHANGED
-from demo.arrows import seen
+from agent_discovery.wire import AGENTS_GET, AGENTS_LIST
 from demo.cast import CLIENT_NAME, Caller
 from demo.events import (
-    CacheMoved,
     Checked,
     Connected,
     Decided,
@@ -43,17 +36,15 @@ from demo.events import (
     SceneStarted,
     StepStarted,
     Stopped,
-    Travelled,
     WalkEnded,
     WalkStarted,
 )
-from demo.faithful import as_scripted
-from demo.memory import Memory, NotReached, Trace
+from demo.intake import Intake
+from demo.judging import Findings, disturbance, findings
+from demo.memory import UNREADABLE, Memory, NotReached
 from demo.scene import (
-    Check,
     Decide,
     Exchange,
-    Finding,
     Hear,
     Leave,
     Listen,
@@ -74,8 +65,6 @@ HEARING_SECONDS: Final = 5.0
 """How long a change notification may take to arrive."""
 CLEANUP_SECONDS: Final = 2.0
 """How long putting things back may take when a walk is broken off."""
-_UNREADABLE: Final = (TypeError, LookupError, AttributeError, ValueError)
-"""A server may answer anything at all: what a check cannot read is a failed check, not a crash."""
 
 
 class Stage:
@@ -98,21 +87,17 @@ class Stage:
     ) -> None:
         self.url = url
         self.wire: Literal["auto"] | Wire = wire
-        self.cache = AgentCache(on_event=self._cache_moved)
         self.connections: dict[str, Connection] = {}
         self._timeout = timeout
-        self._observer = observer
-        self._events: asyncio.Queue[Event | None] = asyncio.Queue()
-        self._memory = self._new_memory()
-        self._step: tuple[str, Caller] | None = None
-        """The key and caller of the step under way; without one, what travels is nobody's business."""
-        self._owners: dict[int, str] = {}
-        """Which step sent a request, by the identity of its frame."""
+        self._intake = Intake(self._new_memory(), observer)
+        self.cache = AgentCache(on_event=self._intake.cache_moved)
         self._watch: Watch | None = None
         self._watching = AsyncExitStack()
-        self._dropped: list[CacheEvent] = []
-        """What notifications made the cache drop, until the script comes to it."""
         self._stopped: Stopped | None = None
+
+    @property
+    def _memory(self) -> Memory:
+        return self._intake.memory
 
     @property
     def listening(self) -> bool:
@@ -142,31 +127,34 @@ class Stage:
 
     async def play_scene(self, scene: Scene) -> AsyncGenerator[Event]:
         """The events of one scene. Where somebody else disturbs it, it is played again."""
+        self._stopped = None
+        doubted = False
         for attempt in range(1, ATTEMPTS + 1):
             yield SceneStarted(scene, attempt)
-            self._memory = self._new_memory()
+            self._intake.begin(self._new_memory())
             self._forget(scene)
             try:
                 async with aclosing(self._steps(scene)) as events:
                     async for event in events:
                         yield event
-                findings = [(check.title, self._probe(check)) for check in self._checks(scene)]
-                reason = await self._disturbance(scene, findings) if attempt < ATTEMPTS else None
+                found = findings(scene, self._memory)
+                disturbed = await disturbance(scene, self._memory, found) if attempt < ATTEMPTS else None
                 async with aclosing(self._each(scene.cleanup)) as events:
                     async for event in events:
                         yield event
             except (GeneratorExit, asyncio.CancelledError):
                 await self._break_off(scene)
                 raise
-            if reason is None:
+            if disturbed is None or (disturbed.doubtful and doubted):
                 break
-            yield SceneDisturbed(scene, attempt, reason)
+            doubted = disturbed.doubtful
+            yield SceneDisturbed(scene, attempt, disturbed.reason)
             # Apart by chance, so that two walks which disturb each other do not keep doing so.
             await asyncio.sleep(random.uniform(0.05, 0.25) * attempt)
-        for title, finding in findings:
+        for title, finding in found:
             yield Checked(scene, title, finding)
-        yield SceneEnded(scene, sum(f.held for _, f in findings), sum(not f.held for _, f in findings))
-        if (stopped := self._stop(scene, findings)) is not None:
+        yield SceneEnded(scene, sum(f.held for _, f in found), sum(not f.held for _, f in found))
+        if (stopped := self._stop(scene, found)) is not None:
             self._stopped = stopped
             yield stopped
 
@@ -200,49 +188,29 @@ class Stage:
         for step in steps:
             pause = getattr(step, "pause", isinstance(step, Open))
             yield StepStarted(step, pause)
-            async with aclosing(self._told(self._perform(step))) as events:
+            async with aclosing(self._intake.told(self._perform(step))) as events:
                 async for event in events:
                     yield event
             trace = self._memory.traces.get(getattr(step, "key", ""))
             if trace is not None and trace.error is not None and not isinstance(trace.error, ServerRefused):
                 return
 
-    async def _told(self, work: Coroutine[Any, Any, None]) -> AsyncGenerator[Event]:
-        """The events that come up while `work` is done."""
-        task = asyncio.create_task(work)
-        task.add_done_callback(lambda _: self._events.put_nowait(None))
-        told = False
-        try:
-            while (event := await self._events.get()) is not None:
-                yield event
-            told = True
-            await task
-        finally:
-            if not told:
-                task.cancel()
-                # What is left to tell must not be told in the next step, or the next time this stage is played.
-                while await self._events.get() is not None:
-                    pass
-
     async def _perform(self, step: Step) -> None:
         match step:
             case Decide():
                 try:
                     self._memory.decided[step.key] = text = step.decide(self._memory)
-                except (NotReached, HostError, *_UNREADABLE) as problem:
+                except (NotReached, HostError, *UNREADABLE) as problem:
                     text = f"cannot tell: {problem}"
-                self._events.put_nowait(Decided(step.title, text))
+                self._intake.tell(Decided(step.title, text))
             case Unlisten():
                 await self._stop_watching()
             case _:
-                self._memory.traces[step.key] = trace = Trace()
-                self._step = (step.key, step.caller)
-                try:
-                    await self._travel(step)
-                except (HostError, NotReached) as problem:
-                    trace.error = problem if isinstance(problem, HostError) else None
-                finally:
-                    self._step = None
+                with self._intake.step(step.key, step.caller) as trace:
+                    try:
+                        await self._travel(step)
+                    except (HostError, NotReached) as problem:
+                        trace.error = problem if isinstance(problem, HostError) else None
 
     async def _travel(self, step: Open | Exchange | Recall | Listen | Hear | Leave) -> None:
         match step:
@@ -258,6 +226,7 @@ class Stage:
                 await self._stop_watching()
                 watching = watch_list_changed(self._memory.connection(caller), self.cache, reconnect=False)
                 self._watch = await self._watching.enter_async_context(watching)
+                self._intake.watching = True
             case Hear(key=key, caller=caller):
                 await self._hear(key, caller)
             case Leave(caller=caller):
@@ -271,21 +240,18 @@ class Stage:
             wire=self.wire,
             timeout=self._timeout,
             client_info=ClientInfo(CLIENT_NAME),
-            observer=self._travelled,
+            observer=self._intake.travelled,
         )
         self.connections[caller.user] = connection
         self.wire = self._memory.wire = connection.wire
         if connection.opening is not None:
-            self._events.put_nowait(Connected(connection.wire, connection.opening))
+            self._intake.tell(Connected(connection.wire, connection.opening))
 
     async def _end_earlier(self, caller: Caller) -> None:
         """Says goodbye for a user who connects anew; the script has no such step, so none is told of it."""
-        step, self._step = self._step, None
-        try:
-            if caller.user in self.connections:
+        if caller.user in self.connections:
+            with self._intake.aside():
                 await self._leave(caller.user)
-        finally:
-            self._step = step
 
     async def _leave(self, user: str) -> None:
         # Kept until it is closed: broken off in between, the session would have nobody left to end it.
@@ -309,109 +275,54 @@ class Stage:
         try:
             await self._watch.changed(min(HEARING_SECONDS, self._timeout))
         finally:
-            trace = self._memory.trace(key)
-            trace.notifications += self._memory.heard[:1]
-            trace.cache += self._dropped
-            for frame in trace.notifications:
-                self._events.put_nowait(Travelled(frame, seen(frame)))
-            for event in trace.cache:
-                self._events.put_nowait(CacheMoved(caller.name, event))
+            self._intake.take_heard(key, caller)
 
     async def _stop_watching(self) -> None:
         self._watch = None
-        self._dropped.clear()
+        self._intake.stop_watching()
         await self._watching.aclose()
 
     def _forget(self, scene: Scene) -> None:
-        """Lets a scene that is played again find the cache as it did the first time: without what it will ask for."""
+        """Lets a scene that is played again find the cache as it did the first time: without what it will ask for.
+
+        But for a roster that the server let everyone share and that another caller brought: that this caller must not
+        meet it is the scene's to check, however often it is played.
+        """
         for step in scene.steps:
             if not isinstance(step, Exchange) or not step.through_cache or step.caller.user not in self.connections:
                 continue
             connection = self._memory.connection(step.caller)
             if step.method == AGENTS_LIST:
-                self.cache.drop_roster(connection)
+                kept = self.cache.peek_roster(connection)
+                if kept is not None and (kept.cache_scope == "private" or self._intake.roster_from == step.caller.user):
+                    self.cache.drop_roster(connection)
             else:
                 self.cache.drop_agent(connection, str((step.params or {})["name"]))
-
-    # What comes in
-
-    def _travelled(self, frame: Frame) -> None:
-        if self._observer is not None:
-            self._observer(frame)
-        if isinstance(frame, NotificationFrame) and frame.message.get("method") == LIST_CHANGED:
-            # Told when the script comes to it: on its own stream it may overtake the answer that it follows from.
-            self._memory.heard.append(frame)
-            return
-        request = frame if isinstance(frame, RequestFrame) else frame.request
-        if isinstance(frame, RequestFrame) and self._step is not None:
-            self._owners[id(frame)] = self._step[0]
-        trace = self._memory.traces.get(self._owners.get(id(request), ""))
-        if trace is None:
-            return
-        match frame:
-            case RequestFrame():
-                trace.requests.append(frame)
-            case AnswerFrame():
-                trace.answers.append(frame)
-            case NotificationFrame():
-                trace.notifications.append(frame)
-            case FailureFrame(error=error):
-                trace.error = error
-        self._events.put_nowait(Travelled(frame, seen(frame)))
-
-    def _cache_moved(self, event: CacheEvent) -> None:
-        if self._watch is not None and event.kind == "dropped" and event.what == "roster":
-            self._dropped.append(event)
-        elif self._step is not None:
-            key, caller = self._step
-            self._memory.trace(key).cache.append(event)
-            self._events.put_nowait(CacheMoved(caller.name, event))
 
     # What comes of it
 
     def _new_memory(self) -> Memory:
-        self._owners = {}
         wire: Wire = "session" if self.wire == "auto" else self.wire
-        return Memory(wire, self.connections, self.cache)
+        return Memory(wire, self.connections)
 
-    def _checks(self, scene: Scene) -> tuple[Check, ...]:
-        faithful = Check("What travelled is what the script says", lambda memory: as_scripted(scene, memory))
-        return (*scene.checks, faithful)
-
-    def _probe(self, check: Check) -> Finding:
-        try:
-            return check.probe(self._memory)
-        except (NotReached, HostError) as problem:
-            return Finding(False, "an answer to look at", str(problem))
-        except _UNREADABLE as problem:
-            return Finding(False, "an answer of the draft's shape", f"{type(problem).__name__}: {problem}")
-
-    async def _disturbance(self, scene: Scene, findings: Sequence[tuple[str, Finding]]) -> str | None:
-        if scene.disturbed is None or all(finding.held for _, finding in findings):
-            return None
-        try:
-            return await scene.disturbed(self._memory)
-        except (HostError, *_UNREADABLE):
-            return None  # what cannot be read does not excuse a failed check
-
-    def _stop(self, scene: Scene, findings: Sequence[tuple[str, Finding]]) -> Stopped | None:
+    def _stop(self, scene: Scene, found: Findings) -> Stopped | None:
         errors = [trace.error for trace in self._memory.traces.values() if trace.error is not None]
         if not self.connections and errors:
             return Stopped(scene, errors[-1])
         if lost := [error for error in errors if isinstance(error, Unreachable)]:
             return Stopped(scene, lost[-1])
-        if scene.gate and not findings[0][1].held:
+        if scene.gate and not found[0][1].held:
             return Stopped(scene, ExtensionMissing(self.url))
         return None
 
     async def _break_off(self, scene: Scene) -> None:
         """Puts the server back as it was, for a walk that ends in the middle of a scene."""
-        self._step = None
         try:
             async with asyncio.timeout(CLEANUP_SECONDS):
                 await self._stop_watching()
-                for step in scene.cleanup:
-                    await self._exchange(step)
+                with self._intake.aside():
+                    for step in scene.cleanup:
+                        await self._exchange(step)
         except (TimeoutError, HostError, NotReached):
             return  # the walk is over already; the next one starts by cleaning up itself
 

@@ -30,12 +30,11 @@ from demo.clauses.ground import Ground, Visit, declared_for, read_pages
 from demo.clauses.probes import PROBES, Probe
 from demo.clauses.scenes import SceneOutcome, call_tools, played_scenes
 from demo.clauses.verdicts import Fault, Observation, Verdict, judge, unexercised
+from demo.memory import UNREADABLE
 
 __all__ = ["CallerRefused", "Survey", "survey"]
 
 _MOST_TIMEOUTS: Final = 5
-_UNREADABLE: Final = (TypeError, LookupError, AttributeError, ValueError)
-"""A server may answer anything at all: what a probe cannot read is a fault of the server, not a crash."""
 
 
 class CallerRefused(Exception):
@@ -150,7 +149,7 @@ async def _look(probe: Probe, ground: Ground) -> tuple[list[Observation], Fault 
                 observed.append(observation)  # noqa: PERF401 - what was seen before a failure counts
     except Unreachable:
         raise
-    except (HostError, TimeoutError, *_UNREADABLE) as problem:
+    except (HostError, TimeoutError, *UNREADABLE) as problem:
         clauses = ", ".join(probe.clauses)
         fault = Fault(f"looking at {clauses} ended in {type(problem).__name__}: {str(problem)[:200]}")
         return [*observed, *(unexercised(clause, "looking at it failed") for clause in probe.clauses)], fault

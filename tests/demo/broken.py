@@ -173,6 +173,11 @@ CASES: Final = (
         "3 model_was_chosen",
     ),
     Broken(
+        "hints at vision with a text",
+        details("pipeline-agent", lambda _: {"modelRoutingHint": {"role": "small", "vision": "yes"}}),
+        "3 model_was_chosen",
+    ),
+    Broken(
         "cannot open pipeline-agent",
         on("agents/get", refused, "pipeline-agent"),
         "3 tools_equal_tools_list instructions_arrived model_was_chosen as_scripted; 4 scoped_tools_were_called",

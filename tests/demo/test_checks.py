@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agent_discovery.host import AgentCache, AnswerFrame, NotificationFrame, RequestFrame, StreamLost
+from agent_discovery.host import AnswerFrame, NotificationFrame, RequestFrame, StreamLost
 from agent_discovery.wire import LIST_CHANGED, SUBSCRIPTION_ID_META_KEY
 from demo import checks
 from demo.faithful import as_scripted
@@ -27,7 +27,7 @@ def answered(
 
 def memory(wire: Wire = "session", **traces: Trace) -> Memory:
     named = {name.replace("_", "-"): trace for name, trace in traces.items()}
-    return Memory(wire, {}, AgentCache(), named)
+    return Memory(wire, {}, named)
 
 
 def refused(name: str, message: str, **changes: Any) -> Trace:
