@@ -144,8 +144,8 @@ class TuiScreen(Screen[None]):
     def on_resize(self, event: Resize) -> None:
         chosen = size_class(event.size.width, event.size.height)
         if chosen != self.size_class or not self.has_class(chosen):
-            self.remove_class(*SIZES)
-            self.add_class(chosen)
+            self.remove_class(*SIZES, update=False)
+            self.add_class(chosen)  # styles the whole screen anew, so once
             self.layout_changed(chosen)
 
     def layout_changed(self, chosen: str) -> None:
