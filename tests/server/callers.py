@@ -36,7 +36,14 @@ class Caller:
     """One client on one wire. On the session wire it opens its session with the token it is made with."""
 
     def __init__(
-        self, url: str, wire: WireName, token: str = "alice-read", *, declared: bool = True, settings: Any = None
+        self,
+        url: str,
+        wire: WireName,
+        token: str = "alice-read",
+        *,
+        declared: bool = True,
+        settings: Any = None,
+        handshake: str = SESSION,
     ) -> None:
         self.url = url
         self.wire = wire
@@ -47,6 +54,7 @@ class Caller:
         self._ids = itertools.count(1)
         self.session_headers: dict[str, str] = {}
         self.opening: dict[str, Any] = {}
+        self._handshake = handshake
         if wire == "session":
             self._open()
 
@@ -59,13 +67,13 @@ class Caller:
         self.http.close()
 
     def _open(self) -> None:
-        params = {"protocolVersion": SESSION, "capabilities": self.capabilities, "clientInfo": _CLIENT}
+        params = {"protocolVersion": self._handshake, "capabilities": self.capabilities, "clientInfo": _CLIENT}
         opening = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
         response = self.http.post(self.url, json=opening, headers=bearer(self.token))
         self.opening = answer(response)
         self.session_headers = {
             "mcp-session-id": response.headers["mcp-session-id"],
-            "mcp-protocol-version": SESSION,
+            "mcp-protocol-version": self._handshake,
         }
         initialized = {"jsonrpc": "2.0", "method": "notifications/initialized"}
         self.http.post(self.url, json=initialized, headers={**bearer(self.token), **self.session_headers})
