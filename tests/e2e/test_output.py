@@ -86,6 +86,7 @@ def _hostile_challenge(asked: Asked, answer: Answer) -> Answer:
 def test_nothing_that_a_server_sends_gets_through_to_the_terminal(
     tampered: TamperedServer, monkeypatch: pytest.MonkeyPatch, tamper: Any, wire: str, color: str
 ) -> None:
+    """AD-30."""
     monkeypatch.setattr("demo.stage.ATTEMPTS", 1)
     tampered.tamper = tamper
     done = CliRunner().invoke(main, ["--url", tampered.url, "--wire", wire, "--color", color])

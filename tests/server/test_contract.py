@@ -1,13 +1,17 @@
 """The wire contract over HTTP: both wires, answers as JSON and as streams."""
 
+import re
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
 
+from agent_discovery.server import ModelRoutingHint
 from server.embedded import RunningServer
+from server.roster import BUILT_IN, PIPELINE_AGENT, RELEASE_AGENT
 from tests.server.callers import Caller, answer, bearer
 
 EXTENSION = "io.modelcontextprotocol/agents"
@@ -89,6 +93,27 @@ def test_the_hint_and_the_instructions_come_with_the_details(caller: Caller) -> 
     details = caller.call("agents/get", {"name": "pipeline-agent"})
     assert details["modelRoutingHint"] == {"role": "small", "vision": False}
     assert "list_failed_pipelines" in details["instructions"]
+
+
+def test_nothing_but_the_hint_itself_depends_on_the_hint(caller: Caller, server: RunningServer) -> None:
+    """AD-25: whichever model the host takes, the agent and its tools answer alike."""
+    run: list[Any] = []
+    for hint in (ModelRoutingHint(role="large", vision=True), None, PIPELINE_AGENT.model_routing_hint):
+        hinting = replace(PIPELINE_AGENT, model_routing_hint=hint)
+        server.call(lambda agent=hinting: server.registry.put(agent))  # type: ignore[misc]
+        details = caller.call("agents/get", {"name": "pipeline-agent"})
+        assert details.pop("modelRoutingHint", None) == (None if hint is None else hint.to_wire())
+        run.append((details, caller.tool("list_failed_pipelines"), caller.call("agents/list")))
+    assert run[0] == run[1] == run[2]
+
+
+def test_what_agents_say_of_themselves_holds_no_secret() -> None:
+    """AD-29: no token is in it, nor anything that one could sign in with."""
+    for agent in (*BUILT_IN.agents, RELEASE_AGENT):
+        said = " ".join([agent.description or "", agent.instructions or "", *agent.capabilities])
+        assert said.strip()
+        assert not [token.user for token in BUILT_IN.tokens if token.token in said]
+        assert not re.search(r"://|bearer|password|secret|api.?key|@", said, re.IGNORECASE)
 
 
 def _comparable(response: httpx.Response, name: str) -> tuple[int, dict[str, str], bytes]:

@@ -194,6 +194,7 @@ async def test_a_stream_opened_again_hears_again(caller: Caller, server: Running
 
 @pytest.mark.parametrize("json_response", [True, False])
 async def test_on_shutdown_listen_streams_get_their_result_and_all_streams_end(json_response: bool) -> None:
+    """CO-5."""
     with running_server(Settings(json_response=json_response)) as own:
         session, stateless = Caller(own.url, "session"), Caller(own.url, "stateless")
         async with listening(session) as standing, listening(stateless) as listen:

@@ -139,6 +139,8 @@ def test_a_wrong_protocol_version_is_reported_before_a_wrong_extension_version(
 async def test_streams_of_each_version_hear_the_same_and_a_foreign_major_hears_nothing(
     versioned: RunningServer, wire: WireName
 ) -> None:
+    """EV-11."""
+
     def change(number: int) -> None:
         versioned.registry.put(AgentDef(name="changing", description=str(number)))
 

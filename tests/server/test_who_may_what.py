@@ -115,9 +115,8 @@ def test_the_details_are_pinned_as_a_whole(caller: Caller) -> None:
 def test_every_result_of_the_stateless_wire_says_who_answers_and_no_other(caller: Caller, method: str) -> None:
     params = {"agents/get": {"name": "pipeline-agent"}, "tools/call": {"name": "list_failed_pipelines"}}
     result = caller.call(method, params.get(method))
-    _assert_only_the_stateless_wires_extras(
-        caller, {key: result[key] for key in ("resultType", "_meta") if key in result}
-    )
+    extras = {key: result[key] for key in ("resultType", "_meta") if key in result}
+    _assert_only_the_stateless_wires_extras(caller, extras)
 
 
 def _assert_only_the_stateless_wires_extras(caller: Caller, extras: dict[str, Any]) -> None:

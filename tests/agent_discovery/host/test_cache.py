@@ -165,6 +165,7 @@ async def test_a_roster_of_many_pages_is_private_if_any_page_is(cache: AgentCach
 
 
 async def test_a_private_entry_is_not_used_for_another_token(cache: AgentCache, server: Server) -> None:
+    """CO-3."""
     await cache.roster(server.connection(ALICE))
     await cache.agent(server.connection(ALICE), "pipeline-agent")
     bob = server.connection(BOB)
@@ -207,6 +208,7 @@ async def test_a_private_answer_takes_the_place_of_a_public_one(cache: AgentCach
 async def test_a_ttl_that_is_missing_odd_or_negative_counts_as_zero(
     cache: AgentCache, server: Server, log: Log, ttl: object
 ) -> None:
+    """CO-2."""
     server.pages = [page("a", ttl=ttl)]
     server.ttl = ttl
     assert (await cache.roster(server.connection())).ttl_ms == 0
@@ -306,6 +308,7 @@ async def test_an_error_goes_to_all_who_wait_and_is_not_kept(cache: AgentCache, 
 async def test_a_refusal_is_raised_not_kept_and_not_asked_again_by_itself(
     cache: AgentCache, server: Server, error: HostError
 ) -> None:
+    """AD-22."""
     server.error = error
     with pytest.raises(type(error)):
         await cache.agent(server.connection(), "pipeline-agent")
@@ -316,6 +319,7 @@ async def test_a_refusal_is_raised_not_kept_and_not_asked_again_by_itself(
 async def test_agent_not_found_drops_what_is_kept_of_that_agent_and_the_roster_that_named_it(
     cache: AgentCache, server: Server, clock: Clock, log: Log
 ) -> None:
+    """AD-23."""
     server.ttl = 10_000
     connection = server.connection()
     await cache.roster(connection)
@@ -344,6 +348,7 @@ async def test_agent_not_found_for_a_name_that_the_roster_lacks_leaves_the_roste
 async def test_a_change_drops_the_roster_of_that_context_and_the_public_one_but_no_details(
     cache: AgentCache, server: Server, log: Log
 ) -> None:
+    """AD-15."""
     alice, bob = server.connection(ALICE), server.connection(BOB)
     await cache.roster(alice)
     await cache.agent(alice, "pipeline-agent")
@@ -365,6 +370,7 @@ async def test_a_change_drops_a_public_roster_for_everyone(cache: AgentCache, se
 async def test_after_listing_again_the_details_of_vanished_agents_go_and_the_others_stay(
     cache: AgentCache, server: Server, log: Log
 ) -> None:
+    """AD-16."""
     alice, bob = server.connection(ALICE), server.connection(BOB)
     for connection in (alice, bob):
         await cache.agent(connection, "pipeline-agent")
@@ -455,6 +461,7 @@ async def test_entries_of_tokens_that_are_gone_do_not_pile_up(
 
 
 async def test_a_server_that_does_not_advertise_the_extension_is_not_asked(cache: AgentCache, server: Server) -> None:
+    """AD-1."""
     plain = FakeConnection(server.backend, agents=False)
     with pytest.raises(ExtensionMissing, match="tools/list"):
         await cache.roster(plain)

@@ -85,6 +85,7 @@ def refusal(scope: str) -> InsufficientScope:
 
 
 def test_stepping_up_asks_for_what_is_held_and_what_is_missing_each_once() -> None:
+    """CO-7."""
     assert step_up_scopes(refusal("ops:deploy ops:read"), ["ops:read", "x"]) == ("ops:read", "x", "ops:deploy")
     assert step_up_scopes(STEP_UP) == ("ops:deploy",)
     assert step_up_scopes(f'Bearer scope="other", {STEP_UP}') == ("ops:deploy",)
@@ -149,6 +150,7 @@ async def test_a_step_up_authorises_once_and_retries_with_the_new_token() -> Non
 
 
 async def test_step_up_stops_after_its_tries() -> None:
+    """CO-7."""
     attempt, authorizer = Refusing("a", "b", "c"), Authorizer()
     with pytest.raises(InsufficientScope):
         await step_up(attempt, connection(), authorizer, tries=2)

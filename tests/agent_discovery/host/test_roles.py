@@ -25,6 +25,7 @@ TABLE = RoleTable({"small": "swift", "large": "deep"}, default="plain", vision=[
 def test_a_hint_is_followed_where_it_can_be_and_falls_back_to_the_default(
     hint: ModelRoutingHint | None, model: str
 ) -> None:
+    """AD-26."""
     choice = TABLE.choose(hint)
     assert choice.model == model
     assert choice.why

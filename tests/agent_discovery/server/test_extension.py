@@ -180,6 +180,7 @@ async def test_a_challenge_without_http_is_an_error_that_names_the_scope(mode: s
 async def test_an_agent_with_a_tool_the_server_lacks_is_an_invalid_definition(
     mode: str, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """AD-21."""
     server, discovery = _mcp_server(AgentDef(name="broken", tools=("add", "gone")))
     discovery.attach(server)
     async with _client(server, mode) as client:
