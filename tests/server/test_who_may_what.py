@@ -94,10 +94,10 @@ def test_what_a_caller_cannot_see_never_produces_a_challenge(caller: Caller, dou
 def test_the_details_are_pinned_as_a_whole(caller: Caller) -> None:
     details = caller.call("agents/get", {"name": "pipeline-agent"})
     listed = {tool["name"]: tool for tool in caller.call("tools/list")["tools"]}
-    extras = {key: details.pop(key) for key in ("resultType", "_meta") if key in details}
+    _assert_only_the_stateless_wires_extras(caller, details)
     instructions = details.pop("instructions")
     assert instructions.startswith("You find out why pipelines fail.")
-    assert details == {
+    assert {key: value for key, value in details.items() if key not in ("resultType", "_meta")} == {
         "agent": {
             "name": "pipeline-agent",
             "description": "Finds out why a CI pipeline failed and points at the line of the log that says so.",
@@ -108,23 +108,21 @@ def test_the_details_are_pinned_as_a_whole(caller: Caller) -> None:
         "ttlMs": 60_000,
         "cacheScope": "private",
     }
-    _assert_only_the_stateless_wires_extras(caller, extras)
 
 
 @pytest.mark.parametrize("method", ["agents/list", "agents/get", "tools/list", "tools/call"])
 def test_every_result_of_the_stateless_wire_says_who_answers_and_no_other(caller: Caller, method: str) -> None:
     params = {"agents/get": {"name": "pipeline-agent"}, "tools/call": {"name": "list_failed_pipelines"}}
-    result = caller.call(method, params.get(method))
-    extras = {key: result[key] for key in ("resultType", "_meta") if key in result}
-    _assert_only_the_stateless_wires_extras(caller, extras)
+    _assert_only_the_stateless_wires_extras(caller, caller.call(method, params.get(method)))
 
 
-def _assert_only_the_stateless_wires_extras(caller: Caller, extras: dict[str, Any]) -> None:
+def _assert_only_the_stateless_wires_extras(caller: Caller, result: dict[str, Any]) -> None:
     if caller.wire == "session":
-        assert extras == {}
+        assert "resultType" not in result
+        assert "_meta" not in result
         return
-    assert extras["resultType"] == "complete"
-    assert extras["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "agent-discovery-demo"
+    assert result["resultType"] == "complete"
+    assert result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "agent-discovery-demo"
 
 
 @pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
