@@ -44,6 +44,8 @@ class SceneList(Widget, can_focus=False):
 
     def on_mount(self) -> None:
         self.border_title = "Scenes"
+        # One legend, and the titles keep their room.
+        self.border_subtitle = "  ".join(f"{symbol} {state.value}" for state, symbol in _SYMBOLS.items())
 
     def show(self, runs: Sequence[SceneRun], current: int) -> None:
         """Show these scenes, the current one marked."""
@@ -72,4 +74,4 @@ class SceneList(Widget, can_focus=False):
 
 def _line(run: SceneRun, current: bool) -> str:
     mark = "▶" if current else " "
-    return f"{mark}{run.scene.number} {_SYMBOLS[run.state]} {run.state.value:<7} {run.scene.title}"
+    return f"{mark}{run.scene.number} {_SYMBOLS[run.state]} {run.scene.title}"

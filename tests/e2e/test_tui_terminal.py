@@ -123,7 +123,7 @@ def test_a_whole_walk_is_played_by_one_key_and_left_with_zero(wire: str, tmp_pat
         tmux.see("q Quit", "Scenes")
         assert tmux.modes == "11"
         tmux.press("a")
-        tmux.until(lambda: len(re.findall(r"\d . held", tmux.screen)) == 7)
+        tmux.until(lambda: len(re.findall(r"\d ✓ ", tmux.screen)) == 7)
         tmux.press("q")
         assert tmux.code() == 0
         tmux.see("33 of 33 checks held.")
@@ -200,7 +200,7 @@ def test_a_server_that_dies_is_told_and_found_again_when_it_is_back(tmp_path: Pa
             tmux.start("--tui", "--url", server.url)
             tmux.see("q Quit")
             tmux.press("Enter")
-            tmux.until(lambda: re.search(r"1 . held", tmux.screen))
+            tmux.until(lambda: re.search(r"1 ✓ ", tmux.screen))
             server.kill()
             tmux.press("Enter", "Enter")
             tmux.see("does not answer", f"./run serve --port {port}")
@@ -208,7 +208,7 @@ def test_a_server_that_dies_is_told_and_found_again_when_it_is_back(tmp_path: Pa
         with serving("--port", port):
             tmux.until(lambda: "does not answer" not in tmux.screen)
             tmux.press("r", "a")
-            tmux.until(lambda: re.search(r"7 . held", tmux.screen))
+            tmux.until(lambda: re.search(r"7 ✓ ", tmux.screen))
         tmux.press("q")
         tmux.code()
         _left_as_it_was(tmux)

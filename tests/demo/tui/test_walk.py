@@ -57,8 +57,8 @@ async def test_everything_stands_on_the_wide_screen_at_once(tui_app: TuiFactory)
         assert [panel.id for panel in reader.screen.query(".panel") if panel.display] == [
             *("note", "host", "diagram", "exchange", "checks")
         ]
-        assert reader.scenes.lines[5] == "▶6 ► running Step up"
-        assert reader.scenes.lines[6] == " 7 · to come The roster changes"
+        assert reader.scenes.lines[5] == "▶6 ► Step up"
+        assert reader.scenes.lines[6] == " 7 · The roster changes"
         assert reader.text("note").startswith("6. Step up deploy-agent is listed for everyone")
         assert "WWW-Authenticate" in reader.text("diagram")
         assert "HTTP 403 after" in reader.text("exchange")
@@ -68,6 +68,18 @@ async def test_everything_stands_on_the_wide_screen_at_once(tui_app: TuiFactory)
         await reader.press("enter")
         assert "acting: Alice stepped up, scopes ops:read ops:deploy" in reader.text("host")
         assert "✓ held The refusal was not cached expected " in reader.text("checks")
+
+
+async def test_the_titles_of_the_scenes_stand_in_full_on_a_wide_screen(
+    tui_app: TuiFactory, screen_text: Callable[[WalkthroughApp], str]
+) -> None:
+    async with tui_app(WIDE) as (app, pilot):
+        await Reader(app, pilot).arrive()
+        shown = screen_text(app)
+        assert [
+            scene.title for scene in SCENES if f" {scene.number} · {scene.title} " not in shown.replace("▶", " ")
+        ] == []
+        assert "· to come  ► running  ✓ held  ✗ failed" in shown
 
 
 async def test_looking_around_sends_nothing(tui_app: TuiFactory) -> None:

@@ -93,7 +93,7 @@ async def test_a_failed_check_is_named_and_makes_the_exit_code_1(tui_app: TuiFac
         reader = await Reader(app, pilot).arrive()
         await reader.press("1", "enter")
         assert reader.state() is SceneState.FAILED
-        assert reader.scenes.lines[0].startswith("▶1 ✗ failed")
+        assert reader.scenes.lines[0].startswith("▶1 ✗ ")
         assert reader.text("checks").startswith("✗ FAILED [/never] holds expected [0] got [b +")
         assert app.failed_checks == 1
         await pilot.press("q")
