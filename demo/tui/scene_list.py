@@ -45,7 +45,7 @@ class SceneList(Widget, can_focus=False):
     def on_mount(self) -> None:
         self.border_title = "Scenes"
         # One legend, and the titles keep their room.
-        self.border_subtitle = "  ".join(f"{symbol} {state.value}" for state, symbol in _SYMBOLS.items())
+        self.border_subtitle = " ".join(f"{symbol} {state.value}" for state, symbol in _SYMBOLS.items())
 
     def show(self, runs: Sequence[SceneRun], current: int) -> None:
         """Show these scenes, the current one marked."""
