@@ -262,11 +262,12 @@ def checked_url(url: str) -> str:
     """The endpoint, or `BadRequest` where it cannot be one."""
     try:
         parsed = httpx.URL(url)
-    except (httpx.InvalidURL, TypeError) as error:
+        host = parsed.host  # decodes the name, which fails where an xn-- label is none
+    except (httpx.InvalidURL, TypeError, UnicodeError) as error:
         raise BadRequest(
             f"url must be an http or https address, got {url!r} ({error}); e.g. http://host/mcp"
         ) from error
-    if parsed.scheme not in ("http", "https") or not parsed.host:
+    if parsed.scheme not in ("http", "https") or not host:
         raise BadRequest(f"url must be an http or https address, got {url!r}; e.g. http://host/mcp")
     if parsed.userinfo:
         raise BadRequest("url must not hold a user name or password; pass a Credential instead")

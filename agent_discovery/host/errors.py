@@ -82,7 +82,9 @@ class ServerRefused(HostError):
         return f"{text}; {move}" if move else text
 
     def _next_move(self) -> str:
-        return ""
+        # An MCP server that refuses a message says why in JSON-RPC; a bare status is a web server without this page.
+        nowhere = self.code is None and self.status == 404
+        return "not an MCP endpoint? Check the path (often /mcp)" if nowhere else ""
 
 
 class NotAuthenticated(ServerRefused):

@@ -105,6 +105,8 @@ async def test_any_other_refusal_is_raised_as_it_is(
         ({"url": "http://"}, "http or https"),
         ({"url": "http://host:port/"}, "http or https"),
         ({"url": 7}, "http or https"),
+        ({"url": "http://xn--/mcp"}, "http or https"),
+        ({"url": "http://host/\ud800"}, "http or https"),
         ({"url": "http://user:secret@host/mcp"}, "Credential"),
         ({"wire": "auto"}, "only connect"),
         ({"wire": "carrier pigeon"}, "'session' or 'stateless'"),
