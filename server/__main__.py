@@ -31,8 +31,14 @@ def _versions(_context: click.Context, _parameter: click.Parameter, value: tuple
     return value
 
 
+def _host(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
+    if not value.strip() or not value.isprintable():
+        raise click.BadParameter(f"{value!r} is no address: give e.g. 127.0.0.1, or 0.0.0.0 for all of this machine's")
+    return value
+
+
 @click.command(context_settings=_HELP)
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--host", default="127.0.0.1", show_default=True, callback=_host, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=8080, show_default=True, help="0 takes a free one.")
 @click.option(
     "--wire",
@@ -122,8 +128,10 @@ def _serve(settings: Settings) -> None:
     with running_server(settings) as server:
         if settings.roster_file is not None and hasattr(signal, "SIGHUP"):
             signal.signal(signal.SIGHUP, lambda _signal, _frame: server.reload())
-        click.echo(f"agent-discovery demo server ready on {server.url} (stop it with Ctrl+C)")
-        sys.stdout.flush()
+        try:
+            click.echo(f"agent-discovery demo server ready on {server.url} (stop it with Ctrl+C)")
+        except OSError as error:
+            raise ServerFailed(f"cannot write to standard output: {error.strerror}; send it somewhere else") from error
         while not over.wait(1.0):
             if server.wait(0):
                 raise ServerFailed("the demo server stopped by itself; run it with --log-level debug to see why")

@@ -90,6 +90,8 @@ def test_a_taken_port_is_one_line_with_the_next_move() -> None:
         ["--log-level", "loud"],
         ["--extension-version", "1.0"],
         ["--extension-version", "1.0.0", "--extension-version", "1.2.0"],
+        ["--host", ""],
+        ["--host", "a\nb"],
         ["--nonsense"],
         ["extra"],
     ],
@@ -105,6 +107,34 @@ def test_an_address_that_is_not_ours_is_one_line() -> None:
         _out, err = started.communicate(timeout=SECONDS)
     assert started.returncode == 2
     assert len(err.splitlines()) == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device here that is always full")
+def test_a_full_standard_output_is_not_taken_for_a_bad_address() -> None:
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "server", "--port", "0"]
+        ended = subprocess.run(
+            command, cwd=ROOT, text=True, stdout=full, stderr=subprocess.PIPE, timeout=SECONDS, check=False
+        )
+    assert ended.returncode == 2
+    assert len(ended.stderr.splitlines()) == 1
+    assert "standard output" in ended.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="closes a stream as a POSIX shell does")
+def test_a_server_whose_standard_output_is_closed_serves() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-m", "server", "--port", str(port)]
+    with subprocess.Popen(command, cwd=ROOT, text=True, stderr=subprocess.PIPE) as started:
+        try:
+            transport = httpx.HTTPTransport(retries=6)
+            with httpx.Client(transport=transport, timeout=SECONDS) as http:
+                assert http.get(f"http://127.0.0.1:{port}/healthz").status_code == 200
+        finally:
+            started.terminate()
+        assert started.wait(SECONDS) == 0
 
 
 def test_no_token_is_ever_logged() -> None:
