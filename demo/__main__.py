@@ -20,8 +20,9 @@ from rich.console import Console
 
 from agent_discovery.host import Credential
 from demo.cast import DEFAULT_URL
-from demo.options import SceneRange, checked_url, credentials, finite, print_version, report_file
-from demo.runs import FAILED, INTERRUPTED, NO_SERVER, Order, run
+from demo.options import SceneRange, agent_name, checked_url, credentials, finite, print_version, report_file
+from demo.output import written_output
+from demo.runs import INTERRUPTED, NO_SERVER, Order, run
 from demo.scene import Scene
 from demo.script import SCENES
 
@@ -71,7 +72,7 @@ class _NoServer(Exception):
     metavar="FILE.json|FILE.xml",
     help="Write what was found as JSON or as JUnit XML.",
 )
-@click.option("--hidden-name", metavar="NAME", help="An agent that the first caller must not see.")
+@click.option("--hidden-name", metavar="NAME", callback=agent_name, help="An agent that the first caller must not see.")
 @click.option("--call-tools", is_flag=True, help="Call an agent's tools even where none says that it is read-only.")
 @click.option(
     "--timeout",
@@ -136,6 +137,9 @@ def main(
     console = _console(color)
     if fills_terminal:
         _tui(url, wire, timeout, scenes, explore, color)
+    if url is None and not clauses and (hidden_name is not None or call_tools):
+        option = "--call-tools" if hidden_name is None else "--hidden-name"
+        raise click.UsageError(f"{option} goes with --url or --clauses: the script's own scenes have no use for it")
     callers = _callers(url, tokens, scenes)
     try:
         with _ending_on_signals(), _server(url, console) as chosen:
@@ -144,7 +148,7 @@ def main(
                 wire=wire,
                 timeout=timeout,
                 scenes=scenes,
-                interactive=not non_interactive and sys.stdin.isatty() and sys.stdout.isatty(),
+                interactive=not non_interactive and _at_a_terminal(),
                 credentials=callers,
                 clauses=clauses,
                 report=report,
@@ -158,10 +162,6 @@ def main(
     except _NoServer as problem:
         _say(console, f"error: {problem}")
         sys.exit(NO_SERVER)
-    except BrokenPipeError:
-        # Whoever read the output has left; nothing more can be said there, not even by the interpreter at its exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(FAILED)
 
 
 def _only_for_walks(**given: object) -> None:
@@ -258,6 +258,10 @@ def _somebody_listens(url: str) -> bool:
     return True
 
 
+def _at_a_terminal() -> bool:
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))  # None where it is closed
+
+
 def _console(color: str) -> Console:
     # "standard" has the colors that are used here; "auto" finds none where TERM is "dumb" or there is no terminal.
     systems: Mapping[str, Literal["auto", "standard"] | None] = {"auto": "auto", "always": "standard", "never": None}
@@ -276,4 +280,5 @@ def _say(console: Console, text: str) -> None:
 
 
 if __name__ == "__main__":
-    main(prog_name="python -m demo")
+    with written_output():
+        main(prog_name="python -m demo")

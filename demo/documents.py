@@ -16,6 +16,7 @@ import click
 import jinja2
 
 from demo.cast import CAST
+from demo.output import written_output
 from demo.recorder import Recorder, UnusableWalk
 from demo.recording import Recording, UnusableRecording
 from demo.render import WIRES, Play, RosterRow, diagram, script_json, walkthrough
@@ -211,4 +212,5 @@ def main(check: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(prog_name="python -m demo.documents")
+    with written_output():
+        main(prog_name="python -m demo.documents")

@@ -12,6 +12,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import click
+import httpx
 
 from agent_discovery import __version__
 from agent_discovery.host import BadRequest, Credential
@@ -20,7 +21,7 @@ from demo.report import ENDINGS
 from demo.scene import Scene
 from demo.script import SCENES
 
-__all__ = ["SceneRange", "checked_url", "credentials", "finite", "print_version", "report_file"]
+__all__ = ["SceneRange", "agent_name", "checked_url", "credentials", "finite", "print_version", "report_file"]
 
 _LABELLED: Final = re.compile(r"([A-Za-z][A-Za-z0-9_.-]{0,31})=(.*[^=].*)", re.DOTALL)
 """`label=TOKEN`. A token's own `=` are padding at its end, which leaves nothing to be one behind it."""
@@ -47,13 +48,20 @@ def checked_url(_: click.Context, __: click.Parameter, value: str | None) -> str
         return None
     try:
         parts = urlsplit(value)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and value.isprintable()
-    except ValueError:  # a bracket without its pair, a port that is none
+        usable = parts.scheme in ("http", "https") and parts.port != 0 and value.isprintable()
+        usable = usable and bool(httpx.URL(value).host)
+    except (ValueError, httpx.InvalidURL):  # a bracket without its pair, a port or an xn-- name that is none
         usable = False
     if not usable:
         raise click.BadParameter(f"{value!r} is no web address: give it as {DEFAULT_URL}")
     if parts.username is not None:
         raise click.BadParameter("the address must not hold a user name or password: the walkthrough has its tokens")
+    return value
+
+
+def agent_name(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    if value is not None and not value.strip():
+        raise click.BadParameter(f"{value!r} is no agent's name: give one that the server has and hides")
     return value
 
 

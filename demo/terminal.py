@@ -59,6 +59,8 @@ _TOLD_HEADERS: Final = frozenset(
 )
 """The headers that the walkthrough is about; the others are every HTTP client's."""
 _INDENT: Final = "   "
+_NARROWEST: Final = 20
+"""Columns: where a terminal has fewer, or says that it has none, it wraps the lines itself."""
 
 
 class Terminal:
@@ -166,7 +168,7 @@ class Terminal:
             self._line(f"The walkthrough stops in scene {scene.number} ({scene.title}): {reason}", style="bold red")
 
     def _paragraphs(self, text: str, indent: str) -> None:
-        width = min(self._console.width, 100)
+        width = min(max(self._console.width, _NARROWEST), 100)
         for paragraph in text.split("\n\n"):
             self._line("")
             self._print(Text(textwrap.fill(paragraph, width, initial_indent=indent, subsequent_indent=indent)))

@@ -37,7 +37,9 @@ def test_nobody_there() -> None:
 
 
 def test_the_wrong_path_on_the_right_server(served: str) -> None:
-    assert "404" in stopped_in_scene_1(run("--url", served.replace("/mcp", "/nothing")))
+    why = stopped_in_scene_1(run("--url", served.replace("/mcp", "/nothing")))
+    assert "HTTP 404" in why
+    assert why.endswith("Check the path (often /mcp)")
 
 
 @pytest.mark.parametrize(
@@ -124,8 +126,12 @@ async def test_a_server_that_is_gone_between_two_scenes_stops_the_walk_there() -
         (["--url", "http://[::1"], "is no web address"),
         (["--url", "http://127.0.0.1:99999/mcp"], "is no web address"),
         (["--url", "http://127.0.0.1:x/mcp"], "is no web address"),
+        (["--url", "http://xn--/mcp"], "is no web address"),
         (["--url", "http://127.0.0.1/\x1b[31m"], "is no web address"),
         (["--url", "http://me:secret@127.0.0.1/mcp"], "must not hold a user name or password"),
+        (["--hidden-name", ""], "'' is no agent's name"),
+        (["--hidden-name", "billing-agent"], "--hidden-name goes with --url or --clauses"),
+        (["--call-tools"], "--call-tools goes with --url or --clauses"),
         (["--out", "there.md"], "--out and --check go with --doc md, --doc mermaid or --doc json"),
         (["--check"], "--out and --check go with --doc md, --doc mermaid or --doc json"),
         (["--timeout", "0"], "--timeout"),

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -124,6 +125,40 @@ def test_a_reader_who_leaves_is_no_reason_for_a_traceback(served: str) -> None:
         errors = process.stderr.read().decode()
         assert process.wait(PATIENCE) == 1
     assert errors == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device here that is always full")
+@pytest.mark.parametrize("arguments", [["--scene", "1"], ["--doc", "json"], ["--help"]], ids=" ".join)
+def test_output_that_has_no_room_is_told_in_one_line(served: str, arguments: list[str]) -> None:
+    done = _in_a_shell("> /dev/full", "--url", served, *arguments)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert done.stderr.startswith("error: cannot write standard output: ")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&-"])
+def test_closed_standard_streams_do_not_hinder_a_walk(served: str, closed: str) -> None:
+    done = _in_a_shell(closed, "--url", served, "--scene", "1")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ("3 of 3 checks held." in done.stdout) == (">" not in closed)
+
+
+def _in_a_shell(redirected: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["sh", "-c", f'exec "$@" {redirected}', "sh", sys.executable, "-m", "demo", *arguments],
+        cwd=ROOT,
+        env=environment(),
+        text=True,
+        capture_output=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "10", "none"])
+def test_a_terminal_of_any_width_shows_the_walk(served: str, columns: str) -> None:
+    ended = run("--url", served, "--scene", "1", env=environment(COLUMNS=columns))
+    assert ended.code == 0
+    assert ended.last == "3 of 3 checks held."
 
 
 def test_the_help_fits_and_names_every_exit_code() -> None:
