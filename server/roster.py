@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agent_discovery import __version__
-from agent_discovery.server import Access, AgentDef, ModelRoutingHint, holders_of
+from agent_discovery.server import OPEN_TO_ALL, Access, AgentDef, ModelRoutingHint, holders_of
 from server.canned import CannedTool
 from server.tokens import DEMO_SCOPES, DEMO_TOKENS, DemoToken
 
@@ -37,7 +37,6 @@ TOOL_NAMES: Final = (
 
 _BILLING_ONLY: Final = Access(visible_to=holders_of("billing:read"))
 _DEPLOY_BY_STEP_UP: Final = Access(challenge=("ops:deploy",))
-_OPEN_TO_ALL: Final = Access()
 _GUARDED: Final = {"list_invoices": _BILLING_ONLY, "deploy_service": _DEPLOY_BY_STEP_UP}
 
 PIPELINE_AGENT: Final = AgentDef(
@@ -108,7 +107,7 @@ class RosterTool:
 
     name: str
     canned: CannedTool | None = None
-    access: Access = _OPEN_TO_ALL
+    access: Access = OPEN_TO_ALL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +123,7 @@ class Roster:
 
 BUILT_IN: Final = Roster(
     agents=(PIPELINE_AGENT, BILLING_AGENT, DEPLOY_AGENT),
-    tools=tuple(RosterTool(name=name, access=_GUARDED.get(name, _OPEN_TO_ALL)) for name in TOOL_NAMES),
+    tools=tuple(RosterTool(name=name, access=_GUARDED.get(name, OPEN_TO_ALL)) for name in TOOL_NAMES),
     tokens=DEMO_TOKENS,
     scopes=DEMO_SCOPES,
 )

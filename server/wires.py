@@ -4,12 +4,13 @@ Owns `--wire session` and `--wire stateless`. It leaves both wires themselves to
 """
 
 import json
-from typing import Any, Final
+from typing import Any
 
 import pydantic_core
 from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, RequestBodyLimitMiddleware
 from mcp_types import DEFAULT_NEGOTIATED_VERSION
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agent_discovery.server.ids import on_session_wire, protocol_version_header
@@ -17,9 +18,6 @@ from agent_discovery.wire import PROTOCOL_VERSION_NOT_SUPPORTED
 from server.settings import Wire
 
 __all__ = ["OneWire"]
-
-_Headers = list[tuple[bytes, bytes]]
-_JSON: Final = (b"content-type", b"application/json")
 
 
 class OneWire:
@@ -38,7 +36,7 @@ class OneWire:
         elif self._session:
             await self._app(scope, receive, send)
         else:
-            await _answer(send, 405, [(b"allow", b"POST")], b"")
+            await Response(status_code=405, headers={"allow": "POST"})(scope, receive, send)
 
     async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
         message = _read((await receive()).get("body", b""))
@@ -51,7 +49,7 @@ class OneWire:
         request_id = message.get("id")
         known_id = request_id if isinstance(request_id, (str, int)) and not isinstance(request_id, bool) else None
         body = json.dumps({"jsonrpc": "2.0", "id": known_id, "error": error}, separators=(",", ":")).encode()
-        await _answer(send, 400, [_JSON], body)
+        await Response(body, 400, media_type="application/json")(scope, receive, send)
 
 
 def _read(body: bytes) -> dict[str, Any]:
@@ -70,9 +68,3 @@ def _requested(scope: Scope, message: dict[str, Any]) -> str:
     params = message.get("params")
     asked = params.get("protocolVersion") if isinstance(params, dict) else None
     return asked if isinstance(asked, str) else DEFAULT_NEGOTIATED_VERSION
-
-
-async def _answer(send: Send, status: int, headers: _Headers, body: bytes) -> None:
-    length = (b"content-length", str(len(body)).encode())
-    await send({"type": "http.response.start", "status": status, "headers": [*headers, length]})
-    await send({"type": "http.response.body", "body": body, "more_body": False})

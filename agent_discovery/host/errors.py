@@ -2,7 +2,7 @@
 
 Owns the one family of errors that this package raises. The type names the side at fault, the attributes carry the
 data, and the text ends with the next move. Which answer becomes which error is decided in `answers`,
-and what a broken connection becomes in `exchange`.
+and what a broken connection becomes in `failures`.
 """
 
 from collections.abc import Mapping

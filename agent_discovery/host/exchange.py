@@ -2,7 +2,8 @@
 
 Owns the HTTP client, the numbering and the observers that a connection shares with its views. What a message must
 contain, and which headers go with it, is the business of the two wires; which answer is which error is decided in
-`answers`. Nothing is sent twice here; an answer whose stream the server closed early is fetched, not asked for again.
+`answers`, and what a failing network is in `failures`. Nothing is sent twice here; an answer whose stream the server
+closed early is fetched, not asked for again.
 """
 
 import itertools
@@ -19,8 +20,9 @@ import httpx
 import pydantic_core
 
 from .answers import Answer, read_result, refusal
-from .errors import BadRequest, HostError, ServerFault, StreamLost, TimedOut, Unreachable
+from .errors import BadRequest, HostError, ServerFault
 from .events import Place, is_event_stream, messages, read_body
+from .failures import translated, translated_stream
 from .frames import AnswerFrame, FailureFrame, Frame, NotificationFrame, Observer, RequestFrame
 
 __all__ = ["Call", "Channel"]
@@ -28,8 +30,6 @@ __all__ = ["Call", "Channel"]
 _log = logging.getLogger(__name__)
 
 _SECRET_HEADERS = {"proxy-authorization", "cookie"}
-_LOST = ("disconnected", "peer closed", "connection closed")
-"""How the HTTP library words a connection that ended; its other protocol errors are answers that are not HTTP."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Channel:
     async def ask(self, call: Call, timeout: float) -> Answer:
         """Send a JSON-RPC request and wait for its result; raises an error of the family for anything else."""
         trace = self._begin(call)
-        with trace.failing(), _translated(call.name, self.url, timeout), anyio.fail_after(timeout):
+        with trace.failing(), translated(call.name, self.url, timeout), anyio.fail_after(timeout):
             response = await self._send(trace)
             try:
                 answer = await self._read_answer(call, response, trace, timeout)
@@ -105,7 +105,7 @@ class Channel:
     async def tell(self, call: Call, timeout: float) -> Answer:
         """Send what has no JSON-RPC result (a notification, a DELETE); raises when the server refuses it."""
         trace = self._begin(call)
-        with trace.failing(), _translated(call.name, self.url, timeout), anyio.fail_after(timeout):
+        with trace.failing(), translated(call.name, self.url, timeout), anyio.fail_after(timeout):
             response = await self._send(trace)
             try:
                 answer = Answer.of(response, await read_body(response))
@@ -124,7 +124,7 @@ class Channel:
         raises `StreamLost`.
         """
         trace = self._begin(call)
-        with trace.failing(), _translated(call.name, self.url, timeout), anyio.fail_after(timeout):
+        with trace.failing(), translated(call.name, self.url, timeout), anyio.fail_after(timeout):
             response = await self._send(trace)
         try:
             if not (response.is_success and is_event_stream(response)):
@@ -136,7 +136,7 @@ class Channel:
             await response.aclose()
 
     async def _refuse_stream(self, call: Call, response: httpx.Response, trace: "_Trace", timeout: float) -> None:
-        with trace.failing(), _translated(call.name, self.url, timeout), anyio.fail_after(timeout):
+        with trace.failing(), translated(call.name, self.url, timeout), anyio.fail_after(timeout):
             answer = Answer.of(response, await read_body(response))
         trace.answered(answer)
         if call.message is not None:
@@ -146,7 +146,7 @@ class Channel:
         raise ServerFault("it answered, but opened no event stream to listen on", status=answer.status)
 
     async def _follow(self, response: httpx.Response, trace: "_Trace") -> AsyncGenerator[dict[str, Any], None]:
-        with trace.failing(), _stream_translated():
+        with trace.failing(), translated_stream():
             async with aclosing(messages(response, whole=False)) as incoming:
                 async for message in incoming:
                     trace.notified(message)
@@ -170,7 +170,7 @@ class Channel:
         headers = {**kept, "Accept": "text/event-stream", "Last-Event-ID": place.event_id}
         get = replace(call, http_method="GET", headers=headers, message=None)
         trace = self._begin(get)
-        with trace.failing(), _translated(call.name, self.url, timeout):
+        with trace.failing(), translated(call.name, self.url, timeout):
             response = await self._send(trace)
         try:
             if not (response.is_success and is_event_stream(response)):
@@ -274,40 +274,3 @@ def _masked(headers: httpx.Headers) -> dict[str, str]:
     if "authorization" in lowered:
         lowered["authorization"] = lowered["authorization"].partition(" ")[0] + " ***"
     return lowered
-
-
-@contextmanager
-def _translated(method: str, url: str, seconds: float) -> Iterator[None]:
-    """Turn what the HTTP library raises into the family's errors, until an answer is complete."""
-    try:
-        yield
-    except (TimeoutError, httpx.TimeoutException) as error:
-        raise TimedOut(method, seconds) from error
-    except (httpx.ConnectError, httpx.ProxyError) as error:
-        raise Unreachable(url, str(error) or type(error).__name__) from error
-    except httpx.LocalProtocolError as error:
-        raise BadRequest(f"{method}: not a valid HTTP request ({error}); check the headers and the token") from error
-    except httpx.RemoteProtocolError as error:
-        raise _broken(error, f"no complete answer to {method}") from error
-    except httpx.NetworkError as error:
-        raise StreamLost(f"no complete answer to {method} ({str(error) or type(error).__name__})") from error
-    except httpx.HTTPError as error:
-        raise ServerFault(f"its answer to {method} cannot be read ({error})") from error
-
-
-@contextmanager
-def _stream_translated() -> Iterator[None]:
-    """The same for a stream that was open already: whatever happens to it, it is lost."""
-    try:
-        yield
-    except httpx.DecodingError as error:
-        raise ServerFault(f"its stream cannot be read ({error})") from error
-    except httpx.HTTPError as error:
-        raise StreamLost(f"the stream ended in the middle ({str(error) or type(error).__name__})") from error
-
-
-def _broken(error: httpx.RemoteProtocolError, what: str) -> HostError:
-    text = str(error)
-    if any(mark in text.lower() for mark in _LOST):
-        return StreamLost(f"{what} ({text})")
-    return ServerFault(f"what it sent is not HTTP ({text}); check that the address is an HTTP server's")

@@ -3,7 +3,16 @@
 Owns nothing; it names what the modules of this package offer.
 """
 
-from agent_discovery.server.access import Access, Scopes, ScopesOf, VisibilityRule, caller_scopes, everyone, holders_of
+from agent_discovery.server.access import (
+    OPEN_TO_ALL,
+    Access,
+    Scopes,
+    ScopesOf,
+    VisibilityRule,
+    caller_scopes,
+    everyone,
+    holders_of,
+)
 from agent_discovery.server.agents import AgentDef
 from agent_discovery.server.cursors import InvalidCursor
 from agent_discovery.server.extension import AgentDiscovery
@@ -15,6 +24,7 @@ from agent_discovery.server.views import RosterView
 from agent_discovery.wire import ModelRoutingHint
 
 __all__ = [
+    "OPEN_TO_ALL",
     "Access",
     "AgentDef",
     "AgentDiscovery",

@@ -12,7 +12,7 @@ from typing import Final
 from mcp.server.auth.middleware.auth_context import get_access_token
 from starlette.requests import Request
 
-__all__ = ["Access", "Scopes", "ScopesOf", "VisibilityRule", "caller_scopes", "everyone", "holders_of"]
+__all__ = ["OPEN_TO_ALL", "Access", "Scopes", "ScopesOf", "VisibilityRule", "caller_scopes", "everyone", "holders_of"]
 
 Scopes = frozenset[str]
 ScopesOf = Callable[[Request | None], Scopes]
@@ -101,3 +101,7 @@ def _checked(scopes: tuple[str, ...], subject: str) -> tuple[str, ...]:
                 f"got {scope!r}; name each scope as its own string"
             )
     return scopes
+
+
+OPEN_TO_ALL: Final = Access()
+"""Hides nothing and asks for nothing."""

@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from agent_discovery.server.access import Access
+from agent_discovery.server.access import OPEN_TO_ALL, Access
 from agent_discovery.wire import AgentCard, ModelRoutingHint
 
 __all__ = ["MAX_NAME_LENGTH", "AgentDef"]
 
 MAX_NAME_LENGTH: Final = 128
-
-_OPEN_TO_ALL: Final = Access()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +40,7 @@ class AgentDef:
     instructions: str | None = None
     tools: Sequence[str] = ()
     model_routing_hint: ModelRoutingHint | None = None
-    access: Access = _OPEN_TO_ALL
+    access: Access = OPEN_TO_ALL
 
     def __post_init__(self) -> None:
         _check_name(self.name)

@@ -11,6 +11,7 @@ from typing import Final
 import pydantic_core
 from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, RequestBodyLimitMiddleware
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agent_discovery.wire import INVALID_REQUEST
@@ -65,9 +66,7 @@ class RequestIdGuard:
         first: Message | None = await receive()
         whole = first is not None and first["type"] == "http.request" and not first.get("more_body", False)
         if first is not None and whole and _is_request_with_a_bad_id(first.get("body", b"")):
-            headers = [(b"content-type", b"application/json"), (b"content-length", str(len(_REFUSAL)).encode())]
-            await send({"type": "http.response.start", "status": 400, "headers": headers})
-            await send({"type": "http.response.body", "body": _REFUSAL, "more_body": False})
+            await Response(_REFUSAL, 400, media_type="application/json")(scope, receive, send)
             return
 
         async def replay() -> Message:

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
-from agent_discovery.server.access import Access, Scopes
+from agent_discovery.server.access import OPEN_TO_ALL, Access, Scopes
 from agent_discovery.server.agents import AgentDef
 from agent_discovery.server.cursors import CursorSeal
 from agent_discovery.server.views import Entry, RosterView, make_entry
@@ -18,7 +18,6 @@ __all__ = ["AgentRegistry"]
 
 _logger = logging.getLogger(__name__)
 
-_OPEN_TO_ALL: Final = Access()
 _MAX_VIEWS: Final = 256
 """Sets of scopes whose view is kept; one more costs a rebuild, not an error."""
 
@@ -114,7 +113,7 @@ class AgentRegistry:
         known = self.tool_names()
         if known is not None and name not in known:
             raise ValueError(f"guard_tool(): there is no tool {name!r}; the tools are {', '.join(known) or 'none'}")
-        if self._tool_access.get(name, _OPEN_TO_ALL) != access:
+        if self._tool_access.get(name, OPEN_TO_ALL) != access:
             self._tool_access[name] = access
             self._changed()
 
@@ -125,7 +124,7 @@ class AgentRegistry:
 
     def tool_access(self, name: str) -> Access:
         """The policies of a tool; those of a name that no tool has are open, as nothing says otherwise."""
-        return self._tool_access.get(name, _OPEN_TO_ALL)
+        return self._tool_access.get(name, OPEN_TO_ALL)
 
     def tool_names(self) -> Collection[str] | None:
         """The server's tools by name, or None where they are not known."""

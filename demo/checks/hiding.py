@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from agent_discovery.host import AnswerFrame
 from agent_discovery.wire import AGENT_NOT_FOUND, INVALID_PARAMS
 from demo.cast import RELEASE_AGENT
 from demo.checks.wording import names_of, some, words
+from demo.likeness import comparable
 from demo.memory import Memory
 from demo.scene import Disturbance, Finding
 
@@ -43,8 +43,8 @@ def hidden_is_not_found(memory: Memory) -> Finding:
 
 
 def hidden_equals_unknown(memory: Memory) -> Finding:
-    hidden = _comparable(memory.answer("get-hidden"), _asked(memory, "get-hidden"))
-    unknown = _comparable(memory.answer("get-unknown"), _asked(memory, "get-unknown"))
+    hidden = comparable(memory.answer("get-hidden"), _asked(memory, "get-hidden"))
+    unknown = comparable(memory.answer("get-unknown"), _asked(memory, "get-unknown"))
     differing = sorted(part for part in hidden if hidden[part] != unknown[part])
     got = "; ".join(f"{part}: {' against '.join(_apart(hidden[part], unknown[part]))}" for part in differing)
     return Finding(not differing, "one answer for both, but for the id and the echoed name", got or "the same answer")
@@ -67,15 +67,6 @@ def _apart(one: Any, other: Any) -> tuple[str, str]:
 def _asked(memory: Memory, key: str) -> str:
     message = memory.trace(key).requests[-1].message or {}
     return str(message["params"]["name"])
-
-
-def _comparable(answer: AnswerFrame, name: str) -> dict[str, Any]:
-    """An answer without what may differ: the id, the echoed name, and the date."""
-    message = {member: value for member, value in (answer.message or {}).items() if member != "id"}
-    body = json.dumps(message or answer.body, sort_keys=True, ensure_ascii=False).replace(name, "<name>")
-    # The length counts the digits of the id; the two names have the same number of letters.
-    headers = {field: value for field, value in answer.headers.items() if field not in ("date", "content-length")}
-    return {"status": answer.status, "headers": headers, "body": body}
 
 
 async def someone_published_meanwhile(memory: Memory) -> Disturbance | None:

@@ -18,13 +18,25 @@ from agent_discovery.versions import DEFAULT_VERSION, InvalidVersion, Version
 from agent_discovery.wire import AGENTS_GET, AGENTS_LIST, EXTENSION_ID
 from demo.clauses.line import Line, Seen
 
-__all__ = ["MOST_OPENED", "MOST_PAGES", "Ground", "Pages", "Visit", "declared_for", "made_up_name", "read_pages"]
+__all__ = [
+    "MOST_OPENED",
+    "MOST_PAGES",
+    "NO_PROTOCOL",
+    "Ground",
+    "Pages",
+    "Visit",
+    "declared_for",
+    "made_up_name",
+    "read_pages",
+]
 
 MOST_PAGES: Final = 1000
 """Pages of one list that are read."""
 MOST_OPENED: Final = 20
 """Agents that are opened for each caller."""
 _MOST_UNANSWERED: Final = 3
+NO_PROTOCOL: Final = "1999-01-01"
+"""A protocol version that nobody speaks."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """What several callers show beside each other: filtering, what is hidden, and what membership does not grant."""
 
-import json
 from collections.abc import AsyncIterator, Iterator
 from itertools import permutations
 from typing import Any, Final
@@ -9,6 +8,7 @@ from agent_discovery.wire import AGENT_NOT_FOUND, AGENTS_GET, AGENTS_LIST, INVAL
 from demo.clauses.ground import Ground, Visit, made_up_name, read_pages
 from demo.clauses.line import Seen
 from demo.clauses.verdicts import Observation, broken, held, unexercised
+from demo.likeness import VARYING, comparable
 
 __all__ = ["filtering", "granting", "hidden"]
 
@@ -74,15 +74,10 @@ async def hidden(ground: Ground) -> AsyncIterator[Observation]:
 
 
 def _comparable(seen: Seen, name: str) -> dict[str, Any]:
-    """An answer without what may differ: the id, the echoed name, the date, and the digits of the length."""
     if seen.answer is None:
         return {"answer": str(seen.error)}
-    body = {key: value for key, value in (seen.answer.message or {}).items() if key != "id"} or seen.answer.body
-    varying = ("date", "content-length", "set-cookie")
-    headers = {key: value for key, value in seen.answer.headers.items() if key not in varying}
-    echoed = json.dumps(name, ensure_ascii=False)[1:-1]
-    text = json.dumps(body, sort_keys=True, ensure_ascii=False).replace(echoed, "<name>")
-    return {"status": seen.status, "headers": headers, "body": text}
+    # Whatever stands in front of a foreign server may set a cookie of its own on each answer.
+    return comparable(seen.answer, name, varying=VARYING | {"set-cookie"})
 
 
 async def granting(ground: Ground) -> AsyncIterator[Observation]:

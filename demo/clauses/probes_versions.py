@@ -12,7 +12,7 @@ from agent_discovery.wire import (
     MISSING_CLIENT_CAPABILITY,
     PROTOCOL_VERSION_NOT_SUPPORTED,
 )
-from demo.clauses.ground import Ground
+from demo.clauses.ground import NO_PROTOCOL, Ground
 from demo.clauses.line import Line, Seen
 from demo.clauses.verdicts import Observation, broken, held, unexercised
 
@@ -20,7 +20,6 @@ __all__ = ["advertised_versions", "floor", "foreign_major", "minors", "no_declar
 
 FOREIGN: Final = "99.0.0"
 """A version whose major no server has."""
-_NO_PROTOCOL: Final = "1999-01-01"
 _UNCALLED: Final = (METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY)
 
 
@@ -162,8 +161,8 @@ async def two_failures(ground: Ground) -> AsyncIterator[Observation]:
         yield unexercised("EV-7", "a session agrees on a protocol version first; check it with --wire stateless")
         return
     line, _ = await ground.another_line({"version": FOREIGN})
-    note = f"protocol {_NO_PROTOCOL}, declaring {FOREIGN}"
-    seen = await line.ask(AGENTS_LIST, protocol_version=_NO_PROTOCOL, note=note)
+    note = f"protocol {NO_PROTOCOL}, declaring {FOREIGN}"
+    seen = await line.ask(AGENTS_LIST, protocol_version=NO_PROTOCOL, note=note)
     if seen.code == PROTOCOL_VERSION_NOT_SUPPORTED:
         yield held("EV-7", "of the two the protocol version is reported", seen)
     else:

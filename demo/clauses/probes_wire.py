@@ -13,7 +13,7 @@ from agent_discovery.wire import (
     PROTOCOL_VERSION_NOT_SUPPORTED,
     SUBSCRIPTION_ID_META_KEY,
 )
-from demo.clauses.ground import Ground
+from demo.clauses.ground import NO_PROTOCOL, Ground
 from demo.clauses.line import Seen
 from demo.clauses.verdicts import Observation, broken, held, unexercised
 
@@ -22,7 +22,6 @@ __all__ = ["bad_origin", "promise", "stateless_rules", "streams"]
 QUIET_SECONDS: Final = 0.3
 """How long a stream is listened to for what nobody asked for."""
 _ORIGIN: Final = "https://origin.invalid"
-_NO_PROTOCOL: Final = "1999-01-01"
 _STATELESS_ONLY: Final = "the session wire has no such thing; check it with --wire stateless"
 
 
@@ -130,7 +129,7 @@ async def stateless_rules(ground: Ground) -> AsyncIterator[Observation]:
     line = ground.first.line
     mismatch = await line.ask("tools/list", headers={"Mcp-Method": "agents/list"}, note="Mcp-Method: agents/list")
     method = await line.ask(f"nobody/{secrets.token_hex(6)}", note="a method of nobody's")
-    version = await line.ask("tools/list", protocol_version=_NO_PROTOCOL, note=f"protocol {_NO_PROTOCOL}")
+    version = await line.ask("tools/list", protocol_version=NO_PROTOCOL, note=f"protocol {NO_PROTOCOL}")
     wrong = []
     if (mismatch.status, mismatch.code) != (400, HEADER_MISMATCH):
         wrong.append(f"a header that disagrees with the body: HTTP 400 with -32020, got {mismatch.answered}")
