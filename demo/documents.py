@@ -112,7 +112,11 @@ def refresh(
     if check:
         return _compare(texts, places.root, MEND)
     for path, text in texts.items():
-        _write(path, text)
+        try:
+            _write(path, text)
+        except OSError as problem:
+            click.echo(f"Error: cannot write {path}: {problem.strerror}. Make it writable, or use --check.", err=True)
+            return USAGE
         click.echo(f"wrote {path.relative_to(places.root)}")
     return FRESH
 

@@ -123,6 +123,17 @@ def test_fresh_documents_take_one_line(
     assert (out.count("\n"), err) == (1, "")
 
 
+def test_a_document_that_cannot_be_written_is_told_in_one_line(
+    copy: Places, played: dict[Wire, Recording], capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy.walkthrough.unlink()
+    copy.walkthrough.mkdir()
+    assert refresh(copy, play=lambda: played) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"Error: cannot write {copy.walkthrough}: ")
+    assert error.count("\n") == 1
+
+
 def test_a_broken_template_is_one_line_and_writes_nothing(
     copy: Places, played: dict[Wire, Recording], capsys: pytest.CaptureFixture[str]
 ) -> None:
