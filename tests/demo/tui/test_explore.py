@@ -32,18 +32,21 @@ from server.embedded import running_server
 from server.settings import Settings
 
 SIZES = [(120, 40), (80, 24), (40, 15)]
+CASES = [(120, 40), pytest.param((80, 24), marks=pytest.mark.slow), (40, 15)]
+"""At 80x24 the same rules hold as at 40x15."""
 TRAPS = ("[/", "[0]", "[b +", "[true, false]", "[/b] [link=x]\x1b[2J")
 
 
-@pytest.fixture(params=["session", "stateless"])
-def wire(request: pytest.FixtureRequest) -> Wire:
+@pytest.fixture(params=[pytest.param("session", marks=pytest.mark.slow), "stateless"])
+def other_wire(request: pytest.FixtureRequest) -> Wire:
+    """The stateless wire, and both where time does not matter: for what can only go wrong there."""
     chosen: Wire = request.param
     return chosen
 
 
 @pytest.fixture(params=["session", pytest.param("stateless", marks=pytest.mark.slow)])
 def some_wire(request: pytest.FixtureRequest) -> Wire:
-    """The session wire, and both where time does not matter: for what hardly depends on the wire."""
+    """The session wire, and both where time does not matter."""
     chosen: Wire = request.param
     return chosen
 
@@ -161,8 +164,8 @@ async def test_a_form_says_at_the_field_what_is_wrong_and_calls_the_tool_when_it
         await hands.until(lambda: listed.has_focus)
 
 
-async def test_a_403_is_stepped_up_for_with_one_key(exploring: Any, wire: Wire) -> None:
-    async with exploring(wire=wire) as hands:
+async def test_a_403_is_stepped_up_for_with_one_key(exploring: Any, some_wire: Wire) -> None:
+    async with exploring(wire=some_wire) as hands:
         await hands.open_agent("deploy-agent")
         await hands.front("step-up")
         before = "\n".join(hands.screen.query_one(StepUpPanel).texts)
@@ -180,8 +183,8 @@ async def test_a_403_is_stepped_up_for_with_one_key(exploring: Any, wire: Wire) 
         assert "opened as Alice stepped up" in hands.screen.query_one(AgentPanel).texts[0]
 
 
-async def test_publishing_and_retiring_is_heard_and_changes_the_rosters(exploring: Any, wire: Wire) -> None:
-    async with exploring(wire=wire) as hands:
+async def test_publishing_and_retiring_is_heard_and_changes_the_rosters(exploring: Any, some_wire: Wire) -> None:
+    async with exploring(wire=some_wire) as hands:
         await hands.pilot.press("p")
         await hands.until(lambda: "release-agent" in hands.screen.rosters[ALICE])
         await hands.until(lambda: "+ release-agent" in hands.text(ChangesPanel))
@@ -212,9 +215,9 @@ async def test_the_last_request_stands_side_by_side_on_both_wires(exploring: Any
         assert session.text.count("≠") < len(session.lines) / 2
 
 
-async def test_the_wire_is_switched_with_its_streams(exploring: Any, wire: Wire, screen_text: Any) -> None:
-    async with exploring(wire=wire) as hands:
-        other = "stateless" if wire == "session" else "session"
+async def test_the_wire_is_switched_with_its_streams(exploring: Any, some_wire: Wire, screen_text: Any) -> None:
+    async with exploring(wire=some_wire) as hands:
+        other = "stateless" if some_wire == "session" else "session"
         await hands.pilot.press("e")
         await hands.until(lambda: hands.screen.wire == other)
         await hands.until(lambda: hands.screen.streams.get("Bob") == "hears changes")
@@ -234,8 +237,10 @@ async def test_a_server_without_the_other_wire_says_so_and_all_goes_on(exploring
             await hands.until(lambda: hands.screen.streams.get("Alice") == "hears changes")
 
 
-async def test_each_thing_that_can_be_broken_gets_its_real_answer_and_is_put_right(exploring: Any, wire: Wire) -> None:
-    async with exploring(wire=wire) as hands:
+async def test_each_thing_that_can_be_broken_gets_its_real_answer_and_is_put_right(
+    exploring: Any, other_wire: Wire
+) -> None:
+    async with exploring(wire=other_wire) as hands:
         panel = hands.screen.query_one(BreakagePanel)
         listed = panel.query_one(OptionList)
         for at, broken in enumerate(BREAKS):
@@ -243,7 +248,7 @@ async def test_each_thing_that_can_be_broken_gets_its_real_answer_and_is_put_rig
             listed.focus()
             await hands.until(lambda: listed.has_focus)
             listed.highlighted = at
-            await hands.until(lambda words=broken.wrong[wire]: f"Wrong: {words}" in panel.told.texts)
+            await hands.until(lambda words=broken.wrong[other_wire]: f"Wrong: {words}" in panel.told.texts)
             assert "Enter sends it." in panel.told.texts
             await hands.pilot.press("enter")
             await hands.until(lambda: any(text.startswith("The server: ") for text in panel.told.texts))
@@ -264,7 +269,7 @@ async def test_tokens_are_masked_until_asked_for(exploring: Any, screen_text: An
         await hands.until(lambda: "alice-read" not in screen_text(hands.app))
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("size", CASES, ids=str)
 async def test_every_panel_is_reached_by_keys_at_every_size(
     exploring: Any, screen_text: Any, size: tuple[int, int]
 ) -> None:

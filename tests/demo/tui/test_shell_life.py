@@ -91,8 +91,14 @@ async def test_quitting_works_while_a_call_hangs(tui_app: TuiFactory, until: Unt
     assert cancelled.is_set()
 
 
-@pytest.mark.parametrize(("failed", "code"), [(0, 0), (1, 1)])
-@pytest.mark.parametrize("keys", [["q"], ["ctrl+q"], ["ctrl+c", "ctrl+c"]])
+@pytest.mark.parametrize(
+    ("keys", "failed", "code"),
+    [
+        *((["q"], 0, 0), (["q"], 1, 1), (["ctrl+q"], 1, 1), (["ctrl+c", "ctrl+c"], 1, 1)),
+        pytest.param(["ctrl+q"], 0, 0, marks=pytest.mark.slow),
+        pytest.param(["ctrl+c", "ctrl+c"], 0, 0, marks=pytest.mark.slow),
+    ],
+)
 async def test_leaving_gives_the_exit_code_of_the_checks(
     keys: list[str], failed: int, code: int, tui_app: TuiFactory, until: Until
 ) -> None:

@@ -18,6 +18,13 @@ HELD, TO_COME, RUNNING = SceneState.HELD, SceneState.TO_COME, SceneState.RUNNING
 WIDE, MEDIUM, SMALL = (120, 40), (80, 24), (40, 15)
 CASES = [pytest.param(WIDE, "session", marks=pytest.mark.slow), (SMALL, "stateless")]
 
+SIZES_AND_WIRES = [
+    pytest.param(WIDE, "stateless", marks=pytest.mark.slow),
+    pytest.param(MEDIUM, "session", marks=pytest.mark.slow),
+    (SMALL, "session"),
+]
+FOLDED = [pytest.param(MEDIUM, marks=pytest.mark.slow), SMALL]
+
 
 def held(app: WalkthroughApp) -> int:
     return app.held_checks
@@ -41,7 +48,7 @@ async def test_enter_alone_leads_through_every_scene(tui_app: TuiFactory, size: 
         assert {record.scene for record in app.traffic.records} == {scene.number for scene in SCENES}
 
 
-@pytest.mark.parametrize(("size", "wire"), [(WIDE, "stateless"), (MEDIUM, "session"), (SMALL, "session")])
+@pytest.mark.parametrize(("size", "wire"), SIZES_AND_WIRES)
 async def test_a_plays_everything_to_the_end(tui_app: TuiFactory, size: Size, wire: Wire) -> None:
     async with tui_app(size, wire) as (app, pilot):
         reader = await Reader(app, pilot).arrive()
@@ -179,7 +186,7 @@ async def test_on_a_small_screen_one_line_names_the_scenes_and_a_click_goes_to_o
         assert reader.run.scene.number == 2
 
 
-@pytest.mark.parametrize("size", [MEDIUM, SMALL])
+@pytest.mark.parametrize("size", FOLDED)
 async def test_every_panel_can_be_brought_to_the_front(tui_app: TuiFactory, size: Size) -> None:
     async with tui_app(size) as (app, pilot):
         reader = await Reader(app, pilot).arrive()
@@ -203,7 +210,7 @@ async def test_every_panel_can_be_brought_to_the_front(tui_app: TuiFactory, size
         assert reader.screen.front == "note"
 
 
-@pytest.mark.parametrize("size", [MEDIUM, SMALL])
+@pytest.mark.parametrize("size", FOLDED)
 async def test_keys_typed_fast_leave_the_diagram_in_front(tui_app: TuiFactory, size: Size) -> None:
     async with tui_app(size) as (app, pilot):
         reader = await Reader(app, pilot).arrive()
@@ -272,7 +279,7 @@ async def test_the_layout_follows_the_size_while_the_walk_plays(tui_app: TuiFact
         assert len({len(line) for line in reader.diagram.lines}) == 1
 
 
-@pytest.mark.parametrize("size", [WIDE, MEDIUM, SMALL, (30, 10)])
+@pytest.mark.parametrize("size", [WIDE, *FOLDED, (30, 10)])
 async def test_next_back_and_quit_are_always_on_the_screen(
     tui_app: TuiFactory, size: Size, screen_text: Callable[[WalkthroughApp], str]
 ) -> None:

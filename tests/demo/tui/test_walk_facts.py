@@ -53,7 +53,7 @@ def facts_of(record: ExchangeRecord) -> list[str]:
     return [packed(fact) for fact in facts if " = " not in fact]
 
 
-@pytest.mark.parametrize("wire", ["session", "stateless"])
+@pytest.mark.parametrize("wire", ["session", pytest.param("stateless", marks=pytest.mark.slow)])
 async def test_every_fact_on_the_screen_stands_in_the_plain_text(tui_app: TuiFactory, wire: Wire) -> None:
     async with tui_app((120, 40), wire) as (app, pilot):
         reader = await Reader(app, pilot).arrive()

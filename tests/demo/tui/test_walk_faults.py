@@ -34,7 +34,7 @@ def failing(scene: Scene) -> Scene:
 
 async def test_q_leaves_while_a_call_hangs(tui_app: TuiFactory, server: TamperedServer) -> None:
     server.tamper = withhold("agents/list")
-    async with asyncio.timeout(20), tui_app(url=server.url, timeout=60.0) as (app, pilot):
+    async with asyncio.timeout(50), tui_app(url=server.url, timeout=60.0) as (app, pilot):
         reader = await Reader(app, pilot).arrive()
         await reader.press("2", "enter")
         await pilot.press("enter")
@@ -48,7 +48,7 @@ async def test_a_hanging_call_leaves_everything_to_be_looked_at_and_escape_break
     tui_app: TuiFactory, server: TamperedServer
 ) -> None:
     server.tamper = withhold("agents/list")
-    async with asyncio.timeout(20), tui_app(url=server.url, timeout=60.0) as (app, pilot):
+    async with asyncio.timeout(50), tui_app(url=server.url, timeout=60.0) as (app, pilot):
         reader = await Reader(app, pilot).arrive()
         await reader.press("1", "enter", "2")
         await pilot.press("enter")
@@ -63,7 +63,7 @@ async def test_a_hanging_call_leaves_everything_to_be_looked_at_and_escape_break
 
 async def test_a_scene_that_hangs_is_left_by_playing_another_one(tui_app: TuiFactory, server: TamperedServer) -> None:
     server.tamper = withhold("agents/list")
-    async with asyncio.timeout(20), tui_app(url=server.url, timeout=60.0) as (app, pilot):
+    async with asyncio.timeout(50), tui_app(url=server.url, timeout=60.0) as (app, pilot):
         reader = await Reader(app, pilot).arrive()
         await reader.press("2", "enter")
         await pilot.press("enter")
@@ -76,7 +76,7 @@ async def test_a_scene_that_hangs_is_left_by_playing_another_one(tui_app: TuiFac
 
 async def test_escape_stops_playing_at_the_next_rest(tui_app: TuiFactory, server: TamperedServer) -> None:
     server.tamper = withhold("agents/list")
-    async with asyncio.timeout(20), tui_app(url=server.url, timeout=1.0) as (app, pilot):
+    async with asyncio.timeout(50), tui_app(url=server.url, timeout=1.0) as (app, pilot):
         reader = await Reader(app, pilot).arrive()
         await pilot.press("a")
         await reader.until(server.waiting.is_set)
@@ -152,7 +152,7 @@ async def test_a_server_that_dies_and_comes_back_is_found_again_and_all_stays_re
         await context.__aexit__(None, None, None)
 
 
-@pytest.mark.parametrize("size", [(120, 40), (40, 15)])
+@pytest.mark.parametrize("size", [(120, 40), pytest.param((40, 15), marks=pytest.mark.slow)])
 async def test_data_that_looks_like_markup_is_shown_as_it_is(
     tui_app: TuiFactory, server: TamperedServer, size: tuple[int, int]
 ) -> None:
