@@ -1,4 +1,4 @@
-"""What came of a scene: its findings, and whether somebody else disturbed it. Looks at memory, sends next to nothing.
+"""What came of a scene: its findings, whether somebody else disturbed it, and whether the walk can go on.
 
 Owns what becomes of an answer that no check can read: a failed check, never a crash and never an excuse. It leaves what
 must hold to the script, and playing again to `demo.stage`.
@@ -6,12 +6,13 @@ must hold to the script, and playing again to `demo.stage`.
 
 from collections.abc import Sequence
 
-from agent_discovery.host import HostError
+from agent_discovery.host import ExtensionMissing, HostError, Unreachable
+from demo.events import Stopped
 from demo.faithful import as_scripted
 from demo.memory import UNREADABLE, Memory, NotReached
 from demo.scene import Check, Disturbance, Finding, Scene
 
-__all__ = ["Findings", "disturbance", "findings"]
+__all__ = ["Findings", "disturbance", "findings", "reason_to_stop"]
 
 Findings = Sequence[tuple[str, Finding]]
 """Each check's title, and what it found."""
@@ -40,3 +41,15 @@ async def disturbance(scene: Scene, memory: Memory, found: Findings) -> Disturba
         return await scene.disturbed(memory)
     except (HostError, *UNREADABLE):
         return None  # what cannot be read does not excuse a failed check
+
+
+def reason_to_stop(scene: Scene, memory: Memory, found: Findings, url: str) -> Stopped | None:
+    """Why the walk cannot go on after this scene: nobody answers, or the server does not offer what it is about."""
+    errors = [trace.error for trace in memory.traces.values() if trace.error is not None]
+    if not memory.connections and errors:
+        return Stopped(scene, errors[-1])
+    if lost := [error for error in errors if isinstance(error, Unreachable)]:
+        return Stopped(scene, lost[-1])
+    if scene.gate and not found[0][1].held:
+        return Stopped(scene, ExtensionMissing(url))
+    return None

@@ -15,11 +15,9 @@ from agent_discovery.host import (
     AgentCache,
     ClientInfo,
     Connection,
-    ExtensionMissing,
     HostError,
     Observer,
     ServerRefused,
-    Unreachable,
     Watch,
     connect,
     watch_list_changed,
@@ -40,7 +38,7 @@ from demo.events import (
     WalkStarted,
 )
 from demo.intake import Intake
-from demo.judging import Findings, disturbance, findings
+from demo.judging import disturbance, findings, reason_to_stop
 from demo.memory import UNREADABLE, Memory, NotReached
 from demo.scene import (
     Decide,
@@ -154,7 +152,7 @@ class Stage:
         for title, finding in found:
             yield Checked(scene, title, finding)
         yield SceneEnded(scene, sum(f.held for _, f in found), sum(not f.held for _, f in found))
-        if (stopped := self._stop(scene, found)) is not None:
+        if (stopped := reason_to_stop(scene, self._memory, found, self.url)) is not None:
             self._stopped = stopped
             yield stopped
 
@@ -299,21 +297,9 @@ class Stage:
             else:
                 self.cache.drop_agent(connection, str((step.params or {})["name"]))
 
-    # What comes of it
-
     def _new_memory(self) -> Memory:
         wire: Wire = "session" if self.wire == "auto" else self.wire
         return Memory(wire, self.connections)
-
-    def _stop(self, scene: Scene, found: Findings) -> Stopped | None:
-        errors = [trace.error for trace in self._memory.traces.values() if trace.error is not None]
-        if not self.connections and errors:
-            return Stopped(scene, errors[-1])
-        if lost := [error for error in errors if isinstance(error, Unreachable)]:
-            return Stopped(scene, lost[-1])
-        if scene.gate and not found[0][1].held:
-            return Stopped(scene, ExtensionMissing(self.url))
-        return None
 
     async def _break_off(self, scene: Scene) -> None:
         """Puts the server back as it was, for a walk that ends in the middle of a scene."""

@@ -29,7 +29,7 @@ from server.roster import BUILT_IN
 from server.settings import MCP_PATH, Settings
 from server.wires import OneWire
 
-__all__ = ["DemoApp", "build_app", "build_server"]
+__all__ = ["DemoApp", "build_app"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class DemoApp:
     reload: RosterReload | None
 
 
-def build_server(published: Published, versions: tuple[str, ...] = ()) -> tuple[Server[Any], AgentDiscovery]:
+def _build_server(published: Published, versions: tuple[str, ...] = ()) -> tuple[Server[Any], AgentDiscovery]:
     """The MCP server without a transport: tools and the extension, and no capability that is not served."""
     server: Server[Any] = Server(
         "agent-discovery-demo",
@@ -77,7 +77,7 @@ def build_app(settings: Settings, base_url: str) -> DemoApp:
     )
     seconds = settings.roster_poll_seconds
     reload = None if source is None else RosterReload(source, published, poll_seconds=seconds)
-    _server, discovery = build_server(published, settings.extension_versions)
+    _server, discovery = _build_server(published, settings.extension_versions)
 
     @asynccontextmanager
     async def reloading() -> AsyncIterator[None]:

@@ -8,14 +8,14 @@ from demo.clauses.ground import Ground, Visit, made_up_name
 from demo.clauses.line import Seen
 from demo.clauses.verdicts import Observation, broken, held, unexercised
 
-__all__ = ["caching", "cards", "is_older_shape", "names", "pages"]
+__all__ = ["caching", "cards", "names", "pages"]
 
 _CARD_MEMBERS: Final = frozenset({"name", "description", "capabilities", "_meta"})
 _OLDER_MEMBERS: Final = ("agentId", "delegateTool")
 _NO_ROSTER: Final = "no roster could be read: {}"
 
 
-def is_older_shape(visit: Visit) -> bool:
+def _is_older_shape(visit: Visit) -> bool:
     """Whether the cards are those of an earlier form of the draft, with `agentId` and `delegateTool`."""
     return any(
         isinstance(card, Mapping) and any(name in card for name in _OLDER_MEMBERS) for card in visit.roster.items
@@ -39,7 +39,7 @@ async def names(ground: Ground) -> AsyncIterator[Observation]:
 async def cards(ground: Ground) -> AsyncIterator[Observation]:
     """AD-5."""
     for visit in _readable(ground):
-        if is_older_shape(visit):
+        if _is_older_shape(visit):
             yield broken(
                 "AD-5",
                 "this is the older roster shape, with agentId and delegateTool; the draft now has name, description "
