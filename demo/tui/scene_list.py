@@ -9,6 +9,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from demo.tui.lifelines import folded
 from demo.tui.player import SceneRun, SceneState
 
 __all__ = ["SceneList"]
@@ -19,6 +20,9 @@ _SYMBOLS: Final = {
     SceneState.HELD: "✓",
     SceneState.FAILED: "✗",
 }
+_MARKS: Final = 5
+"""Columns before a title: whether it is the current one, its number and its state."""
+_LEAST: Final = 10
 _CELL: Final = 3
 """Columns that a scene takes in the one line."""
 
@@ -44,8 +48,6 @@ class SceneList(Widget, can_focus=False):
 
     def on_mount(self) -> None:
         self.border_title = "Scenes"
-        # One legend, and the titles keep their room.
-        self.border_subtitle = " ".join(f"{symbol} {state.value}" for state, symbol in _SYMBOLS.items())
 
     def show(self, runs: Sequence[SceneRun], current: int) -> None:
         """Show these scenes, the current one marked."""
@@ -56,20 +58,34 @@ class SceneList(Widget, can_focus=False):
             f"{'[' if index == current else ' '}{other.scene.number}{_SYMBOLS[other.state]}"
             for index, other in enumerate(runs)
         )
+        self.border_subtitle = f"{run.scene.number} {run.state.value}"
         self.summary = f"{digits} {run.scene.title}: {run.state.value}"
 
     def render(self) -> Content:
         if self.size.height <= 1:
             return Content(self.summary)
-        return Content("\n".join(self.lines))
+        return Content("\n".join(text for _, text in self._rows()))
+
+    def _rows(self) -> list[tuple[int, str]]:
+        """The list's rows, each with the index of its scene; a title that is too long goes on below its beginning."""
+        room = max(_LEAST, self.size.width - _MARKS)
+        rows: list[tuple[int, str]] = []
+        for index, line in enumerate(self.lines):
+            first, *more = folded(line[_MARKS:], room)
+            rows += [(index, line[:_MARKS] + first), *((index, " " * _MARKS + text) for text in more)]
+        return rows
 
     def on_click(self, event: Click) -> None:
         place = event.get_content_offset(self)
         if place is None:
             return
-        index = place.x // _CELL if self.size.height <= 1 else place.y
-        if 0 <= index < len(self.lines):
-            self.post_message(self.Chosen(index))
+        if self.size.height <= 1:
+            indexes = [index for index in range(len(self.lines)) for _ in range(_CELL)]
+        else:
+            indexes = [index for index, _ in self._rows()]
+        at = place.x if self.size.height <= 1 else place.y
+        if 0 <= at < len(indexes):
+            self.post_message(self.Chosen(indexes[at]))
 
 
 def _line(run: SceneRun, current: bool) -> str:

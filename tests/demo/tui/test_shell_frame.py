@@ -294,6 +294,10 @@ async def test_without_a_pager_here_it_says_so(
         await until(pilot, lambda: any("There is no pager here" in text for text in _notices(app)))
 
 
+def _told(log: TrafficPanel, records: int, text: str, screen_text: ScreenText, app: WalkthroughApp) -> bool:
+    return len(log.list.records) == records and text in screen_text(app)
+
+
 async def test_data_that_looks_like_markup_is_shown_as_it_is_in_every_pane_and_notice(
     until: Until, screen_text: ScreenText
 ) -> None:
@@ -313,8 +317,7 @@ async def test_data_that_looks_like_markup_is_shown_as_it_is_in_every_pane_and_n
             app.notice = safe
             app.clear_notifications()
             app.say(f"told {trap}")
-            await until(pilot, lambda number=number: len(log.list.records) == number)
-            await until(pilot, lambda safe=safe: f"told {safe}" in screen_text(app))
+            await until(pilot, partial(_told, log, number, f"told {safe}", screen_text, app))
             rows = screen_text(app).splitlines()
             assert safe in rows[0]
             assert f"as {safe}" in rows[1]

@@ -8,6 +8,7 @@ from demo.scene import Wire
 from demo.script import SCENES
 from demo.tui.app import WalkthroughApp
 from demo.tui.host_state import HostPanel
+from demo.tui.lines_view import LinesView
 from demo.tui.panel_tabs import PanelTabs
 from demo.tui.player import SceneState
 from demo.tui.traffic import TrafficPanel
@@ -69,6 +70,7 @@ async def test_everything_stands_on_the_wide_screen_at_once(tui_app: TuiFactory)
         assert reader.text("note").startswith("6. Step up deploy-agent is listed for everyone")
         assert "WWW-Authenticate" in reader.text("diagram")
         assert "HTTP 403 after" in reader.text("exchange")
+        assert [view.display for view in reader.exchange.query(LinesView)] == [True, True]
         assert "scope = ops:deploy" in reader.text("exchange")
         assert reader.text("host").startswith("acting: Alice, scopes ops:read connected: alice: session wire")
         assert "· to come The refusal was not cached" in reader.text("checks")
@@ -81,10 +83,11 @@ async def test_the_titles_of_the_scenes_stand_in_full_on_a_wide_screen(
     tui_app: TuiFactory, screen_text: Callable[[WalkthroughApp], str]
 ) -> None:
     async with tui_app(WIDE) as (app, pilot):
-        await Reader(app, pilot).arrive()
-        shown = screen_text(app)
-        assert [scene.title for scene in SCENES if f"{scene.number} · {scene.title} " not in shown] == []
-        assert "· to come ► running ✓ held ✗ failed" in shown
+        reader = await Reader(app, pilot).arrive()
+        rows = [row[1:33].rstrip() for row in screen_text(app).splitlines()[2:10]]
+        assert rows[:2] == ["▶1 · Connect and look for the", "     extension"]
+        assert rows[2:] == [f" {scene.number} · {scene.title}" for scene in SCENES[1:]]
+        assert reader.scenes.border_subtitle == "1 to come"
 
 
 async def test_looking_around_sends_nothing(tui_app: TuiFactory) -> None:
@@ -166,7 +169,7 @@ async def test_choosing_an_arrow_shows_its_exchange(tui_app: TuiFactory) -> None
 async def test_an_arrow_and_a_scene_can_be_clicked(tui_app: TuiFactory) -> None:
     async with tui_app(WIDE, "session") as (app, pilot):
         reader = await Reader(app, pilot).arrive()
-        await pilot.click("#scenes", offset=(5, 4))
+        await pilot.click("#scenes", offset=(5, 5))
         await reader.rest()
         assert reader.run.scene.number == 4
         await reader.press("1", "enter")
