@@ -56,9 +56,13 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.wire not in WIRES:
-            raise ValueError(f"Settings.wire must be one of {', '.join(WIRES)}, got {self.wire!r}")
+            raise ValueError(
+                f"Settings.wire must be one of {', '.join(WIRES)}, got {self.wire!r}; leave it out for both"
+            )
         if self.log_level not in LOG_LEVELS:
-            raise ValueError(f"Settings.log_level must be one of {', '.join(LOG_LEVELS)}, got {self.log_level!r}")
+            raise ValueError(
+                f"Settings.log_level must be one of {', '.join(LOG_LEVELS)}, got {self.log_level!r}; choose one"
+            )
         for name, least, most in (
             ("port", 0, 65_535),
             ("ttl_ms", 0, None),
@@ -69,6 +73,7 @@ class Settings:
         ):
             value = getattr(self, name)
             if value < least or (most is not None and value > most):
-                raise ValueError(f"Settings.{name} must be {least} to {most or 'any'}, got {value!r}")
+                bounds = f"{least} or more" if most is None else f"{least} to {most}"
+                raise ValueError(f"Settings.{name} must be {bounds}, got {value!r}; leave it out for the default")
         if self.extension_versions:
             one_per_major(map(Version.parse, self.extension_versions))

@@ -47,7 +47,9 @@ class AgentDef:
         for field in ("description", "instructions"):
             value = getattr(self, field)
             if value is not None and not isinstance(value, str):
-                raise ValueError(f"agent {self.name!r}: {field} must be a text or None, got {value!r}")
+                raise ValueError(
+                    f"agent {self.name!r}: {field} must be a text or None, got {value!r}; leave it out for none"
+                )
         for field in ("capabilities", "tools"):
             object.__setattr__(self, field, _texts(self.name, field, getattr(self, field)))
         clash = sorted(set(self.capabilities) & set(self.tools))
@@ -58,7 +60,8 @@ class AgentDef:
             )
         if self.model_routing_hint is not None and not isinstance(self.model_routing_hint, ModelRoutingHint):
             raise ValueError(
-                f"agent {self.name!r}: model_routing_hint must be a ModelRoutingHint, got {self.model_routing_hint!r}"
+                f"agent {self.name!r}: model_routing_hint must be a ModelRoutingHint, got {self.model_routing_hint!r}; "
+                "write ModelRoutingHint(role='small')"
             )
         if not isinstance(self.access, Access):
             raise ValueError(
@@ -89,7 +92,9 @@ def _texts(agent: str, field: str, value: object) -> tuple[str, ...]:
     texts = tuple(value)
     for text in texts:
         if not isinstance(text, str) or not text.strip():
-            raise ValueError(f"agent {agent!r}: each of {field} must be a non-empty text, got {text!r}")
+            raise ValueError(
+                f"agent {agent!r}: each of {field} must be a non-empty text, got {text!r}; mend or remove it"
+            )
     twice = sorted({text for text in texts if texts.count(text) > 1})
     if twice:
         raise ValueError(f"agent {agent!r}: {field} must not repeat itself, got {twice[0]!r} twice; remove one")

@@ -175,7 +175,9 @@ class AgentDiscovery(Extension):
             ValueError: the extension is not attached yet.
         """
         if self._server is None:
-            raise ValueError("AgentDiscovery.streamable_http_app(): call discovery.attach(server) first")
+            raise ValueError(
+                "AgentDiscovery.streamable_http_app(): there is no server yet; call discovery.attach(server) first"
+            )
 
         def edge(app: ASGIApp, metadata_url: str | None) -> ASGIApp:
             return self.edge(app, resource_metadata_url=metadata_url)
@@ -202,7 +204,9 @@ class AgentDiscovery(Extension):
                 )
             return lowlevel
         if not isinstance(server, Server):
-            raise ValueError(f"AgentDiscovery.attach() takes an MCPServer or a low-level Server, got {server!r}")
+            raise ValueError(
+                f"AgentDiscovery.attach() takes an MCPServer or a low-level Server, got {server!r}; pass one"
+            )
         if server.get_request_handler(AGENTS_LIST) is not None:
             raise ValueError(
                 f"AgentDiscovery.attach(): {server.name!r} serves {AGENTS_LIST} already; attach one extension only"

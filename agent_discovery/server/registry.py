@@ -194,4 +194,6 @@ def _tool_source(
 
 def _check_count(field: str, value: object, *, least: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"AgentRegistry: {field} must be an integer of {least} or more, got {value!r}")
+        raise ValueError(
+            f"AgentRegistry: {field} must be an integer of {least} or more, got {value!r}; leave it out for the default"
+        )

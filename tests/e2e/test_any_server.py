@@ -42,6 +42,7 @@ def serving_app(app: ASGIApp) -> Iterator[str]:
     """Any ASGI app on a free port."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
         listener.bind(("127.0.0.1", 0))
+        listener.listen()  # who connects before uvicorn is up waits for it
         config = uvicorn.Config(app, log_config=None, log_level="critical", lifespan="on", timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, args=([listener],), name="any-server")
