@@ -395,3 +395,14 @@ async def test_a_large_answer_is_laid_out_beside_the_program_which_goes_on_meanw
         view.record = large
         assert "x" * 400_000 in view.answer.text
         await until(pilot, lambda: "xxxxxxxx" in screen_text(app))
+
+
+async def test_the_help_is_as_pinned(until: Until, screen_text: ScreenText) -> None:
+    """Looked over once by hand; without a server, so nothing in it moves."""
+    app = build_shell(TuiSettings("http://127.0.0.1:9/mcp"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        pinned = Path(__file__).parent / "snapshots" / "help_80x24.txt"
+        await until(pilot, lambda: "Help (escape" in screen_text(app))
+        assert screen_text(app) + "\n" == pinned.read_text(encoding="utf-8")
