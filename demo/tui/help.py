@@ -10,7 +10,7 @@ from textual.dom import DOMNode
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from demo.tui.lines_view import LinesView
+from demo.tui.folded_view import FoldedView
 
 __all__ = ["HelpScreen", "help_lines", "help_of"]
 
@@ -35,10 +35,12 @@ class HelpScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="help"):
             yield Static("Help (escape closes it)", id="help-title", markup=False)
-            yield LinesView(self._lines, id="help-lines")
+            yield FoldedView(id="help-lines")
 
     def on_mount(self) -> None:
-        self.query_one(LinesView).focus()
+        view = self.query_one(FoldedView)
+        view.set_texts(self._lines)
+        view.focus()
 
     def action_close(self) -> None:
         self.dismiss()
@@ -66,6 +68,8 @@ def help_lines(focused: DOMNode | None, active: Iterable[ActiveBinding], key: Ca
             continue
         name = binding.id or binding.action
         keys, _ = rows.setdefault(name, ([], binding.tooltip or binding.description))
-        keys.append(key(binding))
+        shown = key(binding)
+        # Two keys of one binding have the same display, which is the first one's.
+        keys.append(binding.key if shown in keys else shown)
     listed = [f"  {' or '.join(keys):<18} {text}  [{name}]" for name, (keys, text) in rows.items()]
     return [*help_of(focused), "Keys here", "", *listed, "", *_GENERAL]
