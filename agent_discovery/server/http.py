@@ -5,6 +5,7 @@ Owns the order of the layers: authentication, then the edge, then the transport.
 """
 
 import ipaddress
+import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
@@ -21,10 +22,13 @@ from pydantic import AnyHttpUrl, TypeAdapter, ValidationError
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
+from starlette.requests import ClientDisconnect
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 __all__ = ["BearerAuth", "HttpOptions", "build_http_app", "rebinding_protection"]
+
+_log = logging.getLogger(__name__)
 
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 _URL: Final = TypeAdapter(AnyHttpUrl)
@@ -133,10 +137,26 @@ def build_http_app(
         async with manager.run(), options.beside():
             yield
 
-    app = Starlette(routes=[Route(options.path, endpoint=endpoint), *routes], middleware=middleware, lifespan=lifespan)
+    app = Starlette(
+        routes=[Route(options.path, endpoint=_Endpoint(endpoint)), *routes], middleware=middleware, lifespan=lifespan
+    )
     # One spelling of each path: a redirect from a trailing slash would answer before anybody asked for a token.
     app.router.redirect_slashes = False
     return app
+
+
+class _Endpoint:
+    """The endpoint as a route takes it: no function, which the route would call with a request and not as ASGI."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._app(scope, receive, send)
+        except ClientDisconnect:
+            # Out of the SDK's transport where a client leaves in the middle of its request: no fault of this server's.
+            _log.debug("a client left before its request was complete")
 
 
 def rebinding_protection(host: str) -> TransportSecuritySettings | None:

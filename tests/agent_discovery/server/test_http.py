@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agent_discovery.server import Access, AgentDef, AgentDiscovery, AgentRegistry, BearerAuth, HttpOptions, Scopes
 from server.tokens import DEMO_TOKENS, TableVerifier
@@ -78,6 +78,51 @@ async def test_with_tokens_nobody_comes_in_without_one_and_challenges_name_the_m
         assert f'resource_metadata="{metadata}"' in refused.headers["www-authenticate"]
         assert (await _open(http, "/agents", **bearer("alice-deploy"))).status_code == 200
         assert (await http.get(metadata)).json()["scopes_supported"] == ["ops:deploy"]
+
+
+@pytest.mark.parametrize("version", [STATELESS, "2025-11-25"])
+async def test_a_client_that_leaves_in_the_middle_of_its_request_is_no_error(version: str) -> None:
+    left: list[Message] = [
+        {"type": "http.request", "body": b"{", "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+    sent: list[Message] = []
+    incoming = iter(left)
+
+    async def receive() -> Message:
+        return next(incoming, left[-1])
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    headers = {
+        "host": "127.0.0.1:8000",
+        "content-type": "application/json",
+        "accept": "application/json, text/event-stream",
+        "mcp-protocol-version": version,
+    }
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/mcp",
+        "query_string": b"",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+    }
+    app = _discovery().streamable_http_app()
+    async with app.router.lifespan_context(app):
+        await app(scope, receive, send)
+    assert not [message for message in sent if message.get("status") == 200]
+
+
+async def test_a_wrapper_may_be_a_function_without_tokens_too() -> None:
+    def around(inner: ASGIApp) -> ASGIApp:
+        async def wrapper(scope: Scope, receive: Receive, send: Send) -> None:
+            await inner(scope, receive, send)
+
+        return wrapper
+
+    async with _serving(_discovery().streamable_http_app(HttpOptions(around=around))) as http:
+        assert (await _open(http)).status_code == 403
 
 
 async def test_routes_a_wrapper_and_a_context_of_the_apps_own_have_their_places() -> None:
