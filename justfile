@@ -36,6 +36,10 @@ lint: _venv
 readme *args: _venv
     @{{ python }} -m demo.documents "$@"
 
+# take the README's pictures of the program again
+pictures: _venv
+    @{{ python }} -m demo.tui.pictures
+
 # measure: a whole run against the official SDK's client
 bench *args: _venv
     @{{ python }} -m bench "$@"
