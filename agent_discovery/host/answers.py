@@ -65,7 +65,8 @@ class Answer:
             try:
                 body = parse_json(content)
             except ValueError:
-                body = content.decode(response.charset_encoding or "utf-8", errors="replace")
+                # Whatever charset it claims: MCP's texts are UTF-8, and the claim may name no charset at all.
+                body = content.decode(errors="replace")
         is_response = isinstance(body, dict) and body.get("jsonrpc") == "2.0" and ("result" in body or "error" in body)
         return cls(response.status_code, headers, body if is_response else None, body)
 

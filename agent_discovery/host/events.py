@@ -103,6 +103,9 @@ class _Bounded(httpx.AsyncByteStream):
             self._size = 0
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        if "," in self._response.headers.get("content-encoding", ""):
+            # Packed twice, one read could unpack to a million times its size before anybody counts.
+            raise ServerFault("its answer is packed more than once", status=self._response.status_code)
         async for chunk in self._response.aiter_bytes():
             self._size += len(chunk)
             if self._size > MAX_ANSWER_BYTES:

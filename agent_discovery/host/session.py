@@ -3,6 +3,7 @@
 Owns the handshake, the session's headers, the GET stream, answers to what the server asks, and the session's end.
 """
 
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
 from dataclasses import replace
@@ -12,6 +13,7 @@ import anyio
 
 from agent_discovery.wire import METHOD_NOT_FOUND, SESSION_PROTOCOL_VERSION
 
+from .answers import Answer
 from .connection import Connection
 from .errors import BadRequest, HostError, ServerFault, UnsupportedProtocolVersion
 from .exchange import Call
@@ -21,6 +23,7 @@ from .source import Notification
 __all__ = ["SessionConnection"]
 
 _KNOWN_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", SESSION_PROTOCOL_VERSION)
+_VISIBLE: Final = re.compile(r"[\x21-\x7e]+")
 _ENDING_SECONDS: Final = 2.0
 _ASIDE_SECONDS: Final = 1.0
 """For what is told beside the requests that matter: an answer to a ping, that nobody waits any more."""
@@ -56,7 +59,7 @@ class SessionConnection(Connection):
         }
         message = {"jsonrpc": "2.0", "id": self._channel.next_id(), "method": "initialize", "params": params}
         answer = await self._channel.ask(self._call({}, message), self.timeout)
-        result, session_id, version = answer.result, answer.headers.get("mcp-session-id"), None
+        result, session_id, version = answer.result, _session_id(answer), None
         try:
             version = _negotiated(result)
             initialized = {"jsonrpc": "2.0", "method": "notifications/initialized"}
@@ -145,6 +148,14 @@ class SessionConnection(Connection):
     def _require_open(self, what: str) -> None:
         if self.opening is None:
             raise BadRequest(f"{what}: this connection has no session yet; await connection.open() first")
+
+
+def _session_id(answer: Answer) -> str | None:
+    """The session's id, which has to travel back (MCP 2025-11-25, "Session Management": visible ASCII only)."""
+    session_id = answer.headers.get("mcp-session-id")
+    if session_id is not None and not _VISIBLE.fullmatch(session_id):
+        raise ServerFault("its Mcp-Session-Id is not visible ASCII without spaces", status=answer.status)
+    return session_id
 
 
 def _headers(session_id: str | None, version: str | None) -> dict[str, str]:

@@ -170,6 +170,16 @@ async def test_a_body_that_is_no_json_is_the_servers_fault(scripted: ScriptedSer
         await ask(scripted)
 
 
+@pytest.mark.parametrize("charset", ["nope", "rot13", "idna", "utf-16", "\N{LATIN SMALL LETTER E WITH ACUTE}"])
+async def test_a_charset_that_is_none_does_not_hide_the_text(scripted: ScriptedServer, charset: str) -> None:
+    async def script(_received: Received, reply: Reply) -> None:
+        await reply.body(b"out of order \xff", 503, f"text/plain; charset={charset}")
+
+    scripted.script = script
+    with pytest.raises(HostError, match="out of order"):
+        await ask(scripted)
+
+
 async def test_a_web_page_is_told_from_an_mcp_endpoint(scripted: ScriptedServer) -> None:
     async def script(_received: Received, reply: Reply) -> None:
         await reply.body(b"<!doctype html>" + b"<p>hello</p>" * 100, 200, "text/html")
@@ -362,6 +372,17 @@ async def test_a_small_body_that_unpacks_beyond_the_limit_is_refused_too(scripte
 
     scripted.script = script
     with pytest.raises(ServerFault, match="larger than 16 MiB"):
+        await ask(scripted)
+
+
+async def test_a_body_that_is_packed_twice_is_refused_unread(scripted: ScriptedServer) -> None:
+    packed = zlib.compress(zlib.compress(b"x" * 1024))
+
+    async def script(_received: Received, reply: Reply) -> None:
+        await reply.body(packed, 200, "application/json", {"Content-Encoding": "deflate, deflate"})
+
+    scripted.script = script
+    with pytest.raises(ServerFault, match="packed more than once"):
         await ask(scripted)
 
 

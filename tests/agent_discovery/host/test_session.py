@@ -19,7 +19,7 @@ from agent_discovery.host import (
     UnsupportedProtocolVersion,
 )
 from agent_discovery.wire import EXTENSION_ID, LIST_CHANGED
-from tests.agent_discovery.host.fakes import BOUND, Received, Reply, ScriptedServer
+from tests.agent_discovery.host.fakes import BOUND, Received, Reply, ScriptedServer, initialize_result
 from tests.agent_discovery.host.sessions import host, sent, serving
 
 CHANGED = {"jsonrpc": "2.0", "method": LIST_CHANGED}
@@ -53,6 +53,20 @@ async def test_the_handshake_declares_the_extension_and_every_later_request_name
         assert received.headers["mcp-session-id"] == "session-7"
         assert received.headers["mcp-protocol-version"] == "2025-06-18"
         assert received.headers["authorization"] == "Bearer alice-read"
+
+
+@pytest.mark.parametrize("session_id", ["", "two words", "caf\N{LATIN SMALL LETTER E WITH ACUTE}"])
+async def test_a_session_id_that_cannot_travel_back_is_the_servers_fault(
+    scripted: ScriptedServer, session_id: str
+) -> None:
+    async def script(received: Received, reply: Reply) -> None:
+        await reply.result(received, initialize_result(), {"Mcp-Session-Id": session_id})
+
+    scripted.script = script
+    with pytest.raises(ServerFault, match="Mcp-Session-Id"):
+        async with host(scripted):
+            pytest.fail("a connection was opened")
+    assert sent(scripted) == ["initialize"]
 
 
 async def test_a_host_that_does_not_declare_the_extension_says_nothing_of_it(scripted: ScriptedServer) -> None:
