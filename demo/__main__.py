@@ -20,9 +20,9 @@ from rich.console import Console
 
 from agent_discovery.host import Credential
 from demo.cast import DEFAULT_URL
+from demo.exit_codes import INTERRUPTED, NO_SERVER
 from demo.options import SceneRange, agent_name, checked_url, credentials, finite, print_version, report_file
 from demo.output import written_output
-from demo.runs import INTERRUPTED, NO_SERVER, Order, run
 from demo.scene import Scene
 from demo.script import SCENES
 
@@ -141,6 +141,8 @@ def main(
         option = "--call-tools" if hidden_name is None else "--hidden-name"
         raise click.UsageError(f"{option} goes with --url or --clauses: the script's own scenes have no use for it")
     callers = _callers(url, tokens, scenes)
+    from demo.runs import Order, run  # the program that fills the terminal has no use for it
+
     try:
         with _ending_on_signals(), _server(url, console) as chosen:
             order = Order(

@@ -17,7 +17,6 @@ import httpx
 from agent_discovery import __version__
 from agent_discovery.host import BadRequest, Credential
 from demo.cast import DEFAULT_URL
-from demo.report import ENDINGS
 from demo.scene import Scene
 from demo.script import SCENES
 
@@ -98,6 +97,8 @@ def credentials(_: click.Context, __: click.Parameter, values: Sequence[str]) ->
 def report_file(_: click.Context, __: click.Parameter, value: Path | None) -> Path | None:
     if value is None:
         return None
+    from demo.report import ENDINGS  # reports are seldom asked for, and take a tenth of a second to load
+
     if value.suffix.lower() not in ENDINGS:
         raise click.BadParameter(
             f"{str(value)!r} ends in neither .json nor .xml (JUnit): the ending says which to write"

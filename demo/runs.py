@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
 import click
 from rich.console import Console
@@ -18,6 +18,7 @@ from demo.cast import CAST, DEMO_SERVER
 from demo.clauses import CallerRefused, Fault, Survey, survey
 from demo.clauses.telling import ClauseTeller
 from demo.events import Checked, Connected, Event, StepStarted, WalkEnded
+from demo.exit_codes import FAILED, HELD, NO_SERVER, USAGE
 from demo.masking import Mask
 from demo.plain import one_line
 from demo.report import Report, surveyed_scenes, write_report
@@ -27,13 +28,7 @@ from demo.stage import Stage
 from demo.terminal import Terminal, why
 from demo.walk_report import WalkTaker
 
-__all__ = ["FAILED", "HELD", "INTERRUPTED", "NO_SERVER", "USAGE", "Order", "run"]
-
-HELD: Final = 0
-FAILED: Final = 1
-USAGE: Final = 2
-NO_SERVER: Final = 3
-INTERRUPTED: Final = 130
+__all__ = ["Order", "run"]
 
 
 @dataclass(frozen=True, kw_only=True)
