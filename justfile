@@ -11,14 +11,17 @@ list:
     @{{ just_executable() }} --list --unsorted
 
 # the demo server on http://127.0.0.1:8080/mcp
+[no-exit-message]
 serve *args: _venv
     @{{ python }} -m server "$@"
 
 # the walkthrough, step by step in the terminal (alone it brings its own server)
+[no-exit-message]
 demo *args: _venv
     @{{ python }} -m demo "$@"
 
 # the walkthrough as a program that fills the terminal, to walk and to explore (`--explore`)
+[no-exit-message]
 tui *args: _venv
     @{{ python }} -m demo --tui "$@"
 
@@ -33,14 +36,17 @@ lint: _venv
     {{ python }} -m mypy
 
 # regenerate WALKTHROUGH.md from the script (`--check`: only say whether it is stale)
+[no-exit-message]
 readme *args: _venv
     @{{ python }} -m demo.documents "$@"
 
 # take the README's pictures of the program again
+[no-exit-message]
 pictures: _venv
     @{{ python }} -m demo.tui.pictures
 
 # measure: a whole run against the official SDK's client
+[no-exit-message]
 bench *args: _venv
     @{{ python }} -m bench "$@"
 

@@ -5,6 +5,7 @@ failed, 2 wrong usage, 3 the server cannot be reached or does not offer the exte
 """
 
 import io
+import logging
 import os
 import signal
 import socket
@@ -243,6 +244,8 @@ def _server(url: str | None, console: Console) -> Iterator[str]:
         _say(console, f"Nobody answers at {DEFAULT_URL}: starting a demo server for this walk.")
         from server.embedded import ServerFailed, running_server  # costs a second; not needed where a server is up
 
+        # What its SDK warns of, such as a bad Origin, is what the walk asks on purpose; `just serve` still says it.
+        logging.getLogger("mcp").setLevel(logging.ERROR)
         with ExitStack() as stack:
             try:
                 running = stack.enter_context(running_server())

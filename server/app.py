@@ -42,10 +42,12 @@ class DemoApp:
     reload: RosterReload | None
 
 
-def _build_server(published: Published, versions: tuple[str, ...] = ()) -> tuple[Server[Any], AgentDiscovery]:
+def _build_server(
+    published: Published, name: str, versions: tuple[str, ...] = ()
+) -> tuple[Server[Any], AgentDiscovery]:
     """The MCP server without a transport: tools and the extension, and no capability that is not served."""
     server: Server[Any] = Server(
-        "agent-discovery-demo",
+        name,
         version=__version__,
         title="Agent discovery demo",
         cache_hints={"tools/list": CacheHint(ttl_ms=published.registry.ttl_ms, scope="private")},
@@ -56,6 +58,11 @@ def _build_server(published: Published, versions: tuple[str, ...] = ()) -> tuple
     discovery = AgentDiscovery(published.registry, versions=versions or None)
     discovery.attach(server)
     return server, discovery
+
+
+def _name(settings: Settings) -> str:
+    """With another roster it is another server: the walkthrough plays its script only against the built-in one."""
+    return "agent-discovery-demo" if settings.roster_file is None else "agent-discovery-roster"
 
 
 def build_app(settings: Settings, base_url: str) -> DemoApp:
@@ -77,7 +84,7 @@ def build_app(settings: Settings, base_url: str) -> DemoApp:
     )
     seconds = settings.roster_poll_seconds
     reload = None if source is None else RosterReload(source, published, poll_seconds=seconds)
-    _server, discovery = _build_server(published, settings.extension_versions)
+    _server, discovery = _build_server(published, _name(settings), settings.extension_versions)
 
     @asynccontextmanager
     async def reloading() -> AsyncIterator[None]:

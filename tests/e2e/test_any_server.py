@@ -104,6 +104,22 @@ def test_another_roster_is_played_with_its_own_names(library: str, tmp_path: Pat
     assert not any(token in report.read_text() for token in READERS)
 
 
+def test_another_roster_with_the_demos_own_tokens_is_not_taken_for_the_demo(tmp_path: Path) -> None:
+    text = LIBRARY.read_text(encoding="utf-8")
+    for ours, theirs in (
+        ("alice-read", "rosa-reader"),
+        ("alice-deploy", "vera-buyer"),
+        ("bob-billing", "felix-front-desk"),
+    ):
+        text = text.replace(f'"{theirs}"', f'"{ours}"')
+    roster = tmp_path / "library.toml"
+    roster.write_text(text, encoding="utf-8")
+    with running_server(Settings(roster_file=roster)) as server:
+        code, lines = check("--url", server.url)
+    assert "This is not the demo server, so its own scenes are played, as far as they apply." in lines
+    assert (code, lines[-1].endswith(SUM)) == (0, True)
+
+
 def test_tokens_may_come_from_the_environment_and_stay_out_of_the_process_list(library: str) -> None:
     ended = run("--url", library, env={**environment(), "MCP_TOKEN": "rosa=rosa-reader felix-front-desk"})
     assert ended.code == 0, ended.output
