@@ -1,14 +1,13 @@
 """Runs the program in the terminal and leaves the terminal as it was, however it ends.
 
-It owns signals, the log file, what is said after leaving, and the exit code: 0 no check failed, 1 one failed or the
+It owns the log file, what is said after leaving, and the exit code: 0 no check failed, 1 one failed or the
 program crashed, 129 the terminal was closed, 130 interrupted, 143 terminated.
 """
 
 import asyncio
 import logging
-import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, Literal
@@ -17,12 +16,12 @@ from demo.plain import printable
 from demo.scene import Scene, Wire
 from demo.script import SCENES
 from demo.tui.app import TuiSettings, WalkthroughApp, build_app
+from demo.tui.guardian import Guardian
 from demo.tui.places import state_directory
 
 __all__ = ["run_tui", "summary"]
 
 CRASHED: Final = 1
-_SIGNALS: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGINT") if hasattr(signal, name))
 
 
 def run_tui(
@@ -45,10 +44,13 @@ def run_tui(
     """
     app = build_app(TuiSettings(None if own_server else url, wire, timeout, explore, tuple(scenes)))
     log = _log_to_a_file()
+    guardians: list[Guardian] = []
     try:
-        code = asyncio.run(_run(app))
+        code = asyncio.run(_run(app, guardians.append))
     finally:
         app.stop_server()
+        for guardian in guardians:
+            guardian.release()
     for line in summary(app, code, log):
         # Where the terminal is gone, as after a hang-up, there is nobody to tell.
         with suppress(OSError):
@@ -58,17 +60,10 @@ def run_tui(
     return code
 
 
-async def _run(app: WalkthroughApp) -> int:
-    loop = asyncio.get_running_loop()
-    for number in _SIGNALS:
-        with suppress(NotImplementedError, ValueError):
-            loop.add_signal_handler(number, app.leave, 128 + number)
-    try:
+async def _run(app: WalkthroughApp, guarded_by: Callable[[Guardian], None]) -> int:
+    with Guardian(app.leave, sys.__stdin__.fileno() if sys.__stdin__ is not None else None) as guardian:
+        guarded_by(guardian)
         await app.run_async()
-    finally:
-        for number in _SIGNALS:
-            with suppress(NotImplementedError, ValueError):
-                loop.remove_signal_handler(number)
     return CRASHED if app.crash_log is not None else app.return_code or 0
 
 

@@ -20,6 +20,7 @@ from tests.e2e.processes import ROOT, environment, run, serving
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 
 PATIENCE = 30.0
+_PAGER = "PAGER='sh -c \"head -3 \\$1; read line\" sh'"
 _OF_THIS_TERMINAL = ("TMUX", "DISPLAY", "TEXTUAL", "COLUMNS", "LINES")
 """What speaks of the terminal that the tests run in (or of none), not of the one that they open."""
 
@@ -272,7 +273,7 @@ def test_frames_never_end_up_where_errors_are_redirected_to(tmp_path: Path) -> N
 
 def test_a_text_is_read_in_the_pager_and_the_program_comes_back(tmp_path: Path) -> None:
     with serving() as server, terminal(tmp_path) as tmux:
-        tmux.start("--tui", "--url", server.url, before="PAGER='sh -c \"head -3 \\$1; read line\" sh'")
+        tmux.start("--tui", "--url", server.url, before=_PAGER)
         tmux.see("q Quit")
         tmux.press("Enter")
         tmux.see("initialize", "HTTP 202 after")
@@ -304,3 +305,30 @@ def test_a_copy_names_its_file_and_the_file_holds_a_command_that_runs(tmp_path: 
         )
         assert "HTTP/1.1 200" in done.stdout
         assert "io.modelcontextprotocol/agents" in done.stdout
+
+
+@pytest.mark.parametrize("busy_with", ["nothing", "playing", "a pager", "nothing, and no signal reaches it"])
+def test_a_terminal_that_is_closed_takes_the_program_along(tmp_path: Path, busy_with: str) -> None:
+    """Textual's writer dies with the terminal, and the program would wait for it for ever."""
+    with serving() as server, terminal(tmp_path) as tmux:
+        # In a session of its own the program is sent no SIGHUP: it has to see for itself that the terminal is gone.
+        before = f"{_PAGER} setsid -w" if "no signal" in busy_with else _PAGER
+        tmux.start("--tui", "--url", server.url, before=before)
+        tmux.see("Connect and look")
+        found = subprocess.run(
+            ["pgrep", "-f", f"demo --tui --url {server.url}"], capture_output=True, text=True, check=True
+        )
+        programs = found.stdout.split()
+        if busy_with == "playing":
+            tmux.press("a")
+            tmux.see("2 ")
+        elif busy_with == "a pager":
+            tmux.press("Enter")
+            tmux.see("initialize", "HTTP 202 after")
+            tmux.press("o")
+            tmux.until(lambda: "q Quit" not in tmux.screen)
+        tmux("kill-server")
+        end = time.monotonic() + PATIENCE
+        while left := [program for program in programs if Path(f"/proc/{program}").exists()]:
+            assert time.monotonic() < end, f"{left} outlive their terminal"
+            threading.Event().wait(0.1)
