@@ -2,7 +2,6 @@
 
 import shlex
 import subprocess
-import time
 
 import pytest
 
@@ -97,18 +96,14 @@ def test_the_filter_finds_what_arrived_after_it_first_looked() -> None:
     assert len(log.filtered("late")) == 1
 
 
-def test_ten_thousand_records_are_filtered_in_well_under_fifty_milliseconds() -> None:
+def test_filtering_again_makes_no_text_again() -> None:
+    """Ten thousand records are filtered at each key; what that takes is measured by the benchmark."""
     log = _log()
-    fill(log, 10_000, size=500)
-    log.filtered("warm")
-    best = min(_seconds(log, text) for text in ("agent-9999", "bob 403", "nowhere at all"))
-    assert best < 0.05
-
-
-def _seconds(log: TrafficLog, text: str) -> float:
-    started = time.perf_counter()
-    log.filtered(text)
-    return time.perf_counter() - started
+    fill(log, 100, size=500)
+    log.filtered("agent-9")
+    made = [record.haystack for record in log.records]
+    log.filtered("nowhere at all")
+    assert all(record.haystack is text for record, text in zip(log.records, made, strict=True))
 
 
 def test_the_request_is_told_as_it_was_sent_with_its_token_masked() -> None:
