@@ -145,7 +145,7 @@ class DiscoveryMiddleware:
     async def _open(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         try:
             return await self._introduce(ctx, await call_next(ctx))
-        except Exception:
+        except Exception:  # whatever refused it, raised again below: there is no session to keep
             opens_no_session(ctx)
             raise
 

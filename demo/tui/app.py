@@ -82,7 +82,7 @@ class WalkthroughApp(App[int]):
 
     TITLE = "Agent discovery"
     CSS_PATH = Path(__file__).with_name("tui.tcss")  # wherever a class that derives from this one stands
-    COMMANDS: ClassVar[set[type[ActionCommands]]] = {ActionCommands}  # type: ignore[assignment]
+    COMMANDS: ClassVar[set[type[ActionCommands]]] = {ActionCommands}  # type: ignore[assignment]  # wider in App
     MODES: ClassVar[dict[str, str | Callable[[], Screen[object]]]] = {
         "walk": cast("Callable[[], Screen[object]]", _walk),
         "explore": cast("Callable[[], Screen[object]]", _explore),

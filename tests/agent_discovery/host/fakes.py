@@ -285,4 +285,4 @@ class FakeConnection(Connection):
         """Nothing to say."""
 
     def _dress(self, message: dict[str, Any]) -> Any:
-        raise NotImplementedError
+        raise AssertionError("this connection answers by itself and dresses no request")

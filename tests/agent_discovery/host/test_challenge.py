@@ -120,7 +120,7 @@ class Authorizer:
 
 
 async def _unused(_method: str, _params: object) -> dict[str, Any]:
-    raise NotImplementedError
+    raise AssertionError("stepping up sends nothing by itself")
 
 
 def connection() -> Connection:
