@@ -1,15 +1,12 @@
-"""The draft's vocabulary: identifiers, error codes, reasons, and the shapes that travel.
+"""The draft's vocabulary: identifiers, error codes and reasons. The shapes that travel are in `shapes`.
 
-Owns every name that host and server must agree on. It imports neither side, and no MCP SDK, so that a host that
-only reads agents stays small. Source: MCP Agents working group, "MCP Agent Discovery Extension" (agents-wg pull
-request 22); the error codes that are not the draft's are those of MCP 2026-07-28.
+Owns every name that host and server must agree on. It imports neither side, no MCP SDK and nothing else, so that a
+program that only needs the names starts at once. Source: MCP Agents working group, "MCP Agent Discovery Extension"
+(agents-wg pull request 22); the error codes that are not the draft's are those of MCP 2026-07-28.
 """
 
 from collections.abc import Mapping
 from typing import Any, Final, Literal
-
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
 
 __all__ = [
     "AGENTS_GET",
@@ -35,12 +32,8 @@ __all__ = [
     "SESSION_PROTOCOL_VERSION",
     "STATELESS_PROTOCOL_VERSION",
     "SUBSCRIPTION_ID_META_KEY",
-    "AgentCard",
-    "AgentDetails",
-    "AgentPage",
     "CacheScope",
     "ModelRole",
-    "ModelRoutingHint",
     "extension_settings",
 ]
 
@@ -80,58 +73,6 @@ INVALID_AGENT_DEFINITION: Final = "invalid_agent_definition"
 
 CacheScope = Literal["public", "private"]
 ModelRole = Literal["small", "medium", "large"]
-
-
-class _Shape(BaseModel):
-    """camelCase on the wire, snake_case in Python; members that are not ours are kept, not refused."""
-
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="allow", frozen=True)
-
-    def to_wire(self) -> dict[str, Any]:
-        """The JSON object that travels; members without a value are left out."""
-        return self.model_dump(by_alias=True, mode="json", exclude_none=True)
-
-
-class AgentCard(_Shape):
-    """One entry of the roster: what a host routes by, and nothing else (draft, `agents/list`)."""
-
-    name: str = Field(min_length=1)
-    description: str | None = None
-    capabilities: tuple[str, ...] = ()
-    """Labels for routing. They are not tool names."""
-
-
-class AgentPage(_Shape):
-    """The result of `agents/list`: one page of cards in registration order."""
-
-    agents: tuple[AgentCard, ...]
-    next_cursor: str | None = None
-    ttl_ms: int
-    """Milliseconds, counted by the host from receipt, for which the answer counts as fresh."""
-    cache_scope: CacheScope
-
-
-class ModelRoutingHint(_Shape):
-    """Advice on the model that should run this agent; a host may ignore it (draft, `modelRoutingHint`)."""
-
-    role: ModelRole | None = None
-    vision: bool = False
-
-
-class AgentDetails(_Shape):
-    """The result of `agents/get`: all that a host needs in order to run the agent itself."""
-
-    agent: AgentCard
-    instructions: str | None = None
-    model_routing_hint: ModelRoutingHint | None = None
-    tools: tuple[dict[str, Any], ...]
-    """Each equals the same caller's `tools/list` entry in every field."""
-    ttl_ms: int
-    cache_scope: CacheScope
-
-    def to_wire(self) -> dict[str, Any]:
-        """The JSON object that travels. Tools go as they came: a `null` inside a schema means something."""
-        return {**super().to_wire(), "tools": [dict(tool) for tool in self.tools]}
 
 
 def extension_settings(capabilities: object) -> Mapping[str, Any] | None:

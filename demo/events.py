@@ -6,10 +6,14 @@ with `SceneDisturbed` instead and starts again.
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from agent_discovery.host import CacheEvent, Frame, HostError, Opening
+from agent_discovery.host import Frame, HostError, Opening
 from demo.arrows import Arrow
 from demo.scene import Finding, Scene, Step, Wire
+
+if TYPE_CHECKING:
+    from agent_discovery.host import CacheEvent
 
 __all__ = [
     "CacheMoved",
@@ -66,7 +70,7 @@ class Travelled:
 @dataclass(frozen=True)
 class CacheMoved:
     caller: str
-    event: CacheEvent
+    event: "CacheEvent"
 
 
 @dataclass(frozen=True)

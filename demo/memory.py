@@ -5,20 +5,15 @@ Checks and the host's decisions look at nothing else.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from agent_discovery.host import (
-    AnswerFrame,
-    CacheEvent,
-    Connection,
-    HostError,
-    NotificationFrame,
-    RequestFrame,
-    Roster,
-)
-from agent_discovery.wire import AgentDetails
+from agent_discovery.host import AnswerFrame, HostError, NotificationFrame, RequestFrame
 from demo.cast import Caller
 from demo.scene import Ref, Wire
+
+if TYPE_CHECKING:  # the script knows the memory, and is shown before anything has to be loaded that sends
+    from agent_discovery.host import CacheEvent, Connection, Roster
+    from agent_discovery.shapes import AgentDetails
 
 __all__ = ["UNREADABLE", "Memory", "NotReached", "Trace"]
 
@@ -37,7 +32,7 @@ class Trace:
     requests: list[RequestFrame] = field(default_factory=list)
     answers: list[AnswerFrame] = field(default_factory=list)
     notifications: list[NotificationFrame] = field(default_factory=list)
-    cache: list[CacheEvent] = field(default_factory=list)
+    cache: "list[CacheEvent]" = field(default_factory=list)
     error: HostError | None = None
 
 
@@ -46,13 +41,13 @@ class Memory:
     """The scene so far. `connections` outlive it: they are the host's, and belong to the whole walk."""
 
     wire: Wire
-    connections: Mapping[str, Connection]
+    connections: "Mapping[str, Connection]"
     """By user: callers of one user share a connection."""
     traces: dict[str, Trace] = field(default_factory=dict)
     heard: list[NotificationFrame] = field(default_factory=list)
     """Every change notification that arrived during the scene, in order."""
     decided: dict[str, str] = field(default_factory=dict)
-    recalled: dict[str, Roster | AgentDetails] = field(default_factory=dict)
+    recalled: "dict[str, Roster | AgentDetails]" = field(default_factory=dict)
     """What the cache gave, by the key of the step that asked it."""
 
     def trace(self, key: str) -> Trace:
@@ -113,7 +108,7 @@ class Memory:
                 raise NotReached(f"the answer of step {key!r} has no {where}") from problem
         return found
 
-    def connection(self, caller: Caller) -> Connection:
+    def connection(self, caller: Caller) -> "Connection":
         """The caller's connection, speaking with the caller's token."""
         connection = self.connections.get(caller.user)
         if connection is None:

@@ -5,7 +5,7 @@ The same text with pauses and without. It is told from events alone, and never b
 
 import textwrap
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from rich.console import Console
@@ -14,7 +14,6 @@ from rich.text import Text
 
 from agent_discovery.host import (
     AnswerFrame,
-    CacheEvent,
     ExtensionMissing,
     FailureFrame,
     Frame,
@@ -43,6 +42,9 @@ from demo.events import (
 from demo.plain import json_lines, one_line, printable
 from demo.scene import Scene
 from demo.script import INTRODUCTION, TITLE
+
+if TYPE_CHECKING:
+    from agent_discovery.host import CacheEvent
 
 __all__ = ["Terminal", "why"]
 
@@ -202,7 +204,7 @@ def why(error: HostError) -> str:
             return str(error)
 
 
-def _cache_text(caller: str, event: CacheEvent) -> str:
+def _cache_text(caller: str, event: "CacheEvent") -> str:
     left = f", {event.remaining_ms / 1000:.0f} s of its time left" if event.remaining_ms else ""
     because = f" ({event.reason})" if event.reason else ""
     return f"{caller}'s cache: {event.what} {event.kind.replace('_', ' ')}{left}{because}"

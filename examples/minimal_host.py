@@ -7,7 +7,7 @@ import asyncio
 import sys
 
 from agent_discovery.host import AgentCache, Connection, Credential, HostError, connect
-from agent_discovery.wire import AgentDetails
+from agent_discovery.shapes import AgentDetails
 
 
 async def run(agent: AgentDetails, connection: Connection) -> None:

@@ -10,7 +10,8 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeVar, cast
 
-from agent_discovery.wire import AGENT_NOT_FOUND, AgentDetails
+from agent_discovery.shapes import AgentDetails
+from agent_discovery.wire import AGENT_NOT_FOUND
 
 from .errors import BadRequest, ServerRefused
 from .flights import Flights

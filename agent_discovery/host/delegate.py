@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from agent_discovery.wire import AgentCard, AgentDetails
+from agent_discovery.shapes import AgentCard, AgentDetails
 
 from .errors import BadRequest
 from .reading import Roster
@@ -31,7 +31,7 @@ class Delegations:
     `taken` names the tools that the supervisor has besides, such as those of `tools/list`: no delegation tool gets
     one of these names. Names are the same for the same agents and `taken`, in any order.
 
-    >>> from agent_discovery.wire import AgentCard
+    >>> from agent_discovery.shapes import AgentCard
     >>> delegations = Delegations([AgentCard(name="pipeline-agent", description="Finds out why a pipeline failed.")])
     >>> delegations.tools[0]["name"]
     'delegate_to_pipeline-agent'

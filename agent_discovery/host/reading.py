@@ -12,15 +12,8 @@ from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from agent_discovery.wire import (
-    AGENTS_GET,
-    AGENTS_LIST,
-    AgentCard,
-    AgentDetails,
-    AgentPage,
-    CacheScope,
-    ModelRoutingHint,
-)
+from agent_discovery.shapes import AgentCard, AgentDetails, AgentPage, ModelRoutingHint
+from agent_discovery.wire import AGENTS_GET, AGENTS_LIST, CacheScope
 
 from .errors import ServerFault
 from .source import AgentSource

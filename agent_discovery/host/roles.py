@@ -7,11 +7,14 @@ Source: draft, `modelRoutingHint`.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
-from agent_discovery.wire import ModelRole, ModelRoutingHint
+from agent_discovery.wire import ModelRole
 
 from .errors import BadRequest
+
+if TYPE_CHECKING:
+    from agent_discovery.shapes import ModelRoutingHint
 
 __all__ = ["ModelChoice", "RoleTable"]
 
@@ -49,7 +52,7 @@ class RoleTable:
         self.default = default
         self.vision: tuple[str, ...] = (vision,) if isinstance(vision, str) else tuple(vision or ())
 
-    def choose(self, hint: ModelRoutingHint | None) -> ModelChoice:
+    def choose(self, hint: "ModelRoutingHint | None") -> ModelChoice:
         """The model for an agent with this hint; never fails, as the hint is advice."""
         if hint is None or (hint.role is None and not hint.vision):
             return self._fall_back("the agent gives no hint")

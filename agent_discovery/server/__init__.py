@@ -21,7 +21,7 @@ from agent_discovery.server.middleware import can_use_agents
 from agent_discovery.server.registry import AgentRegistry
 from agent_discovery.server.stepup import StepUpEdge, StepUpRequired
 from agent_discovery.server.views import RosterView
-from agent_discovery.wire import ModelRoutingHint
+from agent_discovery.shapes import ModelRoutingHint
 
 __all__ = [
     "OPEN_TO_ALL",

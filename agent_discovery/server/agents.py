@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agent_discovery.server.access import OPEN_TO_ALL, Access
-from agent_discovery.wire import AgentCard, ModelRoutingHint
+from agent_discovery.shapes import AgentCard, ModelRoutingHint
 
 __all__ = ["MAX_NAME_LENGTH", "AgentDef"]
 

@@ -31,6 +31,7 @@ from agent_discovery.server.registry import AgentRegistry
 from agent_discovery.server.stepup import StepUpEdge, StepUpRequired
 from agent_discovery.server.streams import Closing, StreamReporter
 from agent_discovery.server.tools import ToolDoor
+from agent_discovery.shapes import AgentDetails
 from agent_discovery.versions import Version
 from agent_discovery.wire import (
     AGENT_NOT_FOUND,
@@ -40,7 +41,6 @@ from agent_discovery.wire import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     LISTEN,
-    AgentDetails,
 )
 
 __all__ = ["AgentDiscovery"]

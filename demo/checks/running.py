@@ -1,14 +1,14 @@
 """Scenes 3 and 4: what opening an agent brings, and that running it takes tools/call and nothing else."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
-from agent_discovery.wire import AgentDetails, ModelRoutingHint
 from demo.checks.wording import equal, words
 from demo.memory import Memory, NotReached
 from demo.scene import Finding, Ref
+
+if TYPE_CHECKING:
+    from agent_discovery.shapes import ModelRoutingHint
 
 __all__ = [
     "instructions_arrived",
@@ -55,12 +55,16 @@ def model_was_chosen(memory: Memory) -> Finding:
     return Finding(False, f"a hint to choose one of the host's models by, with {_HINT}", words(hint))
 
 
-def routing_hint(memory: Memory) -> ModelRoutingHint | None:
+def routing_hint(memory: Memory) -> "ModelRoutingHint | None":
     """The hint as it came. A host may forgive an odd one (AD-26); here it is the server that is looked at (AD-24).
 
     Raises:
         NotReached: pipeline-agent was not opened, or its hint is none of the draft's.
     """
+    from pydantic import ValidationError  # like the shapes: needed once something was answered, not to show the script
+
+    from agent_discovery.shapes import ModelRoutingHint
+
     hint = memory.result("open-pipeline").get("modelRoutingHint")
     try:
         return None if hint is None else ModelRoutingHint.model_validate(hint, strict=True)
@@ -69,6 +73,8 @@ def routing_hint(memory: Memory) -> ModelRoutingHint | None:
 
 
 def scoped_tools_were_called(memory: Memory) -> Finding:
+    from agent_discovery.shapes import AgentDetails
+
     agent = memory.recalled.get("recall-pipeline")
     if not isinstance(agent, AgentDetails):
         raise NotReached("pipeline-agent was not opened")

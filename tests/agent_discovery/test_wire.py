@@ -2,7 +2,8 @@
 
 import pytest
 
-from agent_discovery.wire import EXTENSION_ID, AgentCard, AgentDetails, AgentPage, ModelRoutingHint, extension_settings
+from agent_discovery.shapes import AgentCard, AgentDetails, AgentPage, ModelRoutingHint
+from agent_discovery.wire import EXTENSION_ID, extension_settings
 
 
 def test_a_roster_page_travels_in_the_drafts_shape() -> None:

@@ -1,7 +1,5 @@
 """Making connections: what is checked at once, and how the wire is chosen."""
 
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -134,11 +132,3 @@ def test_a_credential_hides_its_token_and_names_its_context_by_it() -> None:
     assert "t0ken" not in one.context
     assert one.context == same.context
     assert one.context != other.context
-
-
-def test_importing_the_host_side_loads_neither_the_sdk_nor_a_user_interface() -> None:
-    code = "import sys, agent_discovery.host; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    loaded = set(done.stdout.split())
-    assert "httpx" in loaded
-    assert not loaded & {"mcp", "mcp_types", "textual", "starlette", "uvicorn"}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_discovery.host import BadRequest, Delegations, Roster, delegation_tool
-from agent_discovery.wire import AgentCard, AgentDetails
+from agent_discovery.shapes import AgentCard, AgentDetails
 
 PIPELINES = AgentCard(name="pipeline-agent", description="Finds out why it failed.", capabilities=("ci", "logs"))
 

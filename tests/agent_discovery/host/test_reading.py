@@ -7,7 +7,7 @@ import pytest
 
 from agent_discovery.host import AgentCache, ServerFault
 from agent_discovery.host.reading import MAX_INSTRUCTIONS, MAX_PAGES
-from agent_discovery.wire import ModelRoutingHint
+from agent_discovery.shapes import ModelRoutingHint
 from tests.agent_discovery.host.fakes import Backend, FakeConnection, card, details, page
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from agent_discovery.host import BadRequest, RoleTable
-from agent_discovery.wire import ModelRoutingHint
+from agent_discovery.shapes import ModelRoutingHint
 
 TABLE = RoleTable({"small": "swift", "large": "deep"}, default="plain", vision=["deep", "eye"])
 

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Select
 
 from agent_discovery.host import Challenge, InsufficientScope, Roster
-from agent_discovery.wire import AgentCard, AgentDetails
+from agent_discovery.shapes import AgentCard, AgentDetails
 from demo.cast import ALICE, ALICE_STEPPED_UP, BOB
 from demo.scene import Wire
 from demo.tui.agent_panel import AgentPanel
