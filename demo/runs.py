@@ -1,34 +1,28 @@
-"""One run of the command: the scripted walk or a survey of another server, told in the terminal and put into a report.
+"""One run of the command: the scripted walk, told in the terminal, and where more is asked for, that too.
 
-Owns which of the two it is, the pace of a walk and the exit code. It leaves options and signals to `__main__`, playing
-to `stage`, looking to `clauses`, and every word to the tellers.
+Owns the order, the pace of a walk and its exit code. It leaves options and signals to `__main__`, playing to `stage`,
+every word to the tellers, and surveys and reports to `reported`.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
-from dataclasses import dataclass, replace
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import click
 from rich.console import Console
 
-from agent_discovery.host import Credential, HostError
+from agent_discovery.host import Credential
 from demo.cast import CAST, DEMO_SERVER
-from demo.clauses import CallerRefused, Fault, Survey, survey
-from demo.clauses.telling import ClauseTeller
 from demo.events import Checked, Connected, Event, StepStarted, WalkEnded
-from demo.exit_codes import FAILED, HELD, NO_SERVER, USAGE
-from demo.masking import Mask
-from demo.plain import one_line
-from demo.report import Report, surveyed_scenes, write_report
+from demo.exit_codes import FAILED, HELD, NO_SERVER
 from demo.scene import Scene, Wire
 from demo.script import SCENES
 from demo.stage import Stage
-from demo.terminal import Terminal, why
-from demo.walk_report import WalkTaker
+from demo.terminal import Terminal
 
-__all__ = ["Order", "run"]
+__all__ = ["Order", "Walked", "run", "walk"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +50,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class _Walked:
+class Walked:
     """How a walk ended: its exit code, and whether the reader left or the server was found not to be ours."""
 
     code: int
@@ -66,85 +60,20 @@ class _Walked:
 
 def run(order: Order, console: Console) -> int:
     """Carry the order out; returns the exit code. Interrupting it raises KeyboardInterrupt and writes no report."""
-    mask = Mask(credential.token for credential in order.callers)
-    report = _survey(order, console, mask, whole=True) if order.credentials else _walk_report(order, console, mask)
-    if order.report is None:
-        return report.exit_code
-    try:
-        write_report(report, order.report, mask)
-    except OSError as problem:
-        _say(console, f"error: the report cannot be written to {order.report}: {problem.strerror}; give another file")
-        return USAGE
-    _say(console, f"Report: {order.report}")
-    return report.exit_code
+    if not order.credentials and not order.clauses and order.report is None:
+        walked = walk(order, Terminal(console).tell)
+        if not walked.foreign:
+            return walked.code
+        from demo.reported import survey_foreign  # a walk of ours does without, and ends a tenth sooner
+
+        return survey_foreign(order, console)
+    from demo.reported import run_reported
+
+    return run_reported(order, console)
 
 
-def _walk_report(order: Order, console: Console, mask: Mask) -> Report:
-    taker = WalkTaker()
-    walked = _walk(order, Terminal(console), taker)
-    if walked.foreign:
-        _say(console, "")
-        _say(console, "This is not the demo server, so its own scenes are played, as far as they apply.")
-        return _survey(order, console, mask, whole=True)
-    report = Report(
-        url=order.url,
-        exit_code=walked.code,
-        scenes=taker.scenes,
-        faults=tuple(taker.faults),
-        callers=tuple(caller.name for caller in CAST),
-    )
-    if taker.connected is not None:
-        opening = taker.connected.opening
-        report = replace(
-            report, wire=opening.wire, protocol_version=opening.protocol_version, server=opening.server_info
-        )
-    if not order.clauses or walked.left or walked.code == NO_SERVER:
-        return report
-    looked = _survey(order, console, mask, whole=False)
-    return replace(
-        report,
-        exit_code=max(report.exit_code, looked.exit_code),
-        verdicts=looked.verdicts,
-        faults=(*report.faults, *looked.faults),
-    )
-
-
-def _survey(order: Order, console: Console, mask: Mask, *, whole: bool) -> Report:
-    """Survey the server and tell of it; `whole`: its scenes too, not only the clauses."""
-    try:
-        found: Survey = asyncio.run(
-            survey(
-                order.url,
-                order.callers,
-                wire=order.wire,
-                timeout=order.timeout,
-                hidden_name=order.hidden_name,
-                call_tools=order.call_tools,
-            )
-        )
-    except (HostError, CallerRefused) as problem:
-        text = mask.text(one_line(str(problem) if isinstance(problem, CallerRefused) else why(problem), 600))
-        _say(console, f"error: {text}")
-        return Report(url=order.url, exit_code=NO_SERVER, faults=(Fault(text),))
-    teller = ClauseTeller(console, mask)
-    if whole:
-        teller.scenes(found)
-    teller.clauses(found)
-    return Report(
-        url=found.url,
-        exit_code=FAILED if found.failed else HELD,
-        wire=found.wire,
-        protocol_version=found.protocol_version,
-        server=found.server,
-        callers=found.callers,
-        scenes=surveyed_scenes(found) if whole else (),
-        verdicts=found.verdicts,
-        faults=found.faults,
-    )
-
-
-def _walk(order: Order, terminal: Terminal, taker: WalkTaker) -> _Walked:
-    """Plays the scenes and tells them. `q` at a pause ends the walk early."""
+def walk(order: Order, *tellers: Callable[[Event], None]) -> Walked:
+    """Play the scenes and tell each event. `q` at a pause ends the walk early, a server that is not ours at once."""
     failed = 0
     stage = Stage(order.url, wire=order.wire, timeout=order.timeout)
     with asyncio.Runner() as runner:
@@ -152,17 +81,17 @@ def _walk(order: Order, terminal: Terminal, taker: WalkTaker) -> _Walked:
         try:
             while (event := runner.run(_next(events))) is not None:
                 if order.interactive and _is_pause(event) and not _may_go_on():
-                    return _Walked(FAILED if failed else HELD, left=True)
-                terminal.tell(event)
-                taker.take(event)
+                    return Walked(FAILED if failed else HELD, left=True)
+                for tell in tellers:
+                    tell(event)
                 if order.scenes is None and isinstance(event, Connected) and _is_foreign(event):
-                    return _Walked(HELD, foreign=True)
+                    return Walked(HELD, foreign=True)
                 failed += isinstance(event, Checked) and not event.finding.held
                 if isinstance(event, WalkEnded):
-                    return _Walked(_exit_code(event))
+                    return Walked(_exit_code(event))
         finally:
             runner.run(_end(events, stage))
-    return _Walked(HELD)
+    return Walked(HELD)
 
 
 async def _next(events: AsyncGenerator[Event]) -> Event | None:
@@ -198,7 +127,3 @@ def _may_go_on() -> bool:
     finally:
         click.echo("\r" + " " * 24 + "\r", nl=False)
     return key not in ("q", "Q", "")  # empty: whoever had the terminal has left
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(text, soft_wrap=True)

@@ -62,7 +62,21 @@ def test_the_servers_command_line_answers_for_itself_before_it_loads_the_sdk() -
     assert loaded.stdout.split() == []
 
 
-@pytest.mark.parametrize("module", ["agent_discovery.host", "demo.__main__"])
+@pytest.mark.parametrize("screen", ["walk", "explore"])
+def test_the_tui_shows_its_first_screen_before_it_loads_what_sends(screen: str) -> None:
+    program = f"import demo.__main__, demo.tui.run, demo.tui.{screen}, sys; "
+    program += "print(*sorted({'httpx', 'pydantic', 'anyio', 'mcp'} & set(sys.modules)))"
+    loaded = subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True, text=True)
+    assert loaded.stdout.split() == []
+
+
+def test_a_plain_walk_does_not_load_what_surveys_and_reports_need() -> None:
+    program = "import demo.__main__, demo.runs, sys; print(*sorted({'demo.clauses', 'demo.report'} & set(sys.modules)))"
+    loaded = subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True, text=True)
+    assert loaded.stdout.split() == []
+
+
+@pytest.mark.parametrize("module", ["agent_discovery.host.connecting", "demo.__main__", "demo.runs"])
 def test_the_host_side_loads_neither_the_sdk_nor_textual(module: str) -> None:
     program = f"import {module}, sys; print(*sorted({{'mcp', 'mcp_types', 'textual', 'jinja2'}} & set(sys.modules)))"
     loaded = subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True, text=True)
