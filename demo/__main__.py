@@ -4,6 +4,7 @@ Owns the options, the choice of the server, the pace (Enter, q, Ctrl-C) and the 
 failed, 2 wrong usage, 3 the server cannot be reached or does not offer the extension, 130 interrupted.
 """
 
+import gc
 import io
 import logging
 import os
@@ -209,6 +210,7 @@ def _tui(
         return
     if color == "never":
         os.environ["NO_COLOR"] = "1"
+    gc.disable()  # until the first paint: all that starting makes stays, and looking for garbage in it takes a tenth
     from demo.tui.run import run_tui  # Textual is loaded only when it is asked for
 
     own_server = url is None and not _somebody_listens(DEFAULT_URL)

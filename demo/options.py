@@ -12,7 +12,6 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import click
-import httpx
 
 from agent_discovery import __version__
 from agent_discovery.host import BadRequest, Credential
@@ -21,6 +20,8 @@ from demo.scene import Scene
 from demo.script import SCENES
 
 __all__ = ["SceneRange", "agent_name", "checked_url", "credentials", "finite", "print_version", "report_file"]
+
+_LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 _LABELLED: Final = re.compile(r"([A-Za-z][A-Za-z0-9_.-]{0,31})=(.*[^=].*)", re.DOTALL)
 """`label=TOKEN`. A token's own `=` are padding at its end, which leaves nothing to be one behind it."""
@@ -48,14 +49,24 @@ def checked_url(_: click.Context, __: click.Parameter, value: str | None) -> str
     try:
         parts = urlsplit(value)
         usable = parts.scheme in ("http", "https") and parts.port != 0 and value.isprintable()
-        usable = usable and bool(httpx.URL(value).host)
-    except (ValueError, httpx.InvalidURL):  # a bracket without its pair, a port or an xn-- name that is none
+        usable = usable and (parts.hostname in _LOOPBACK or _is_host(value))
+    except ValueError:  # a bracket without its pair, a port that is none
         usable = False
     if not usable:
         raise click.BadParameter(f"{value!r} is no web address: give it as {DEFAULT_URL}")
     if parts.username is not None:
         raise click.BadParameter("the address must not hold a user name or password: the walkthrough has its tokens")
     return value
+
+
+def _is_host(url: str) -> bool:
+    """Whether the HTTP client finds a host in it; it refuses an xn-- name that is none, too."""
+    import httpx  # takes a tenth of a second to load, which most do not have to wait for: they name this machine
+
+    try:
+        return bool(httpx.URL(url).host)
+    except httpx.InvalidURL:
+        return False
 
 
 def agent_name(_: click.Context, __: click.Parameter, value: str | None) -> str | None:

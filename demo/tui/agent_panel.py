@@ -1,11 +1,13 @@
 """The opened agent: what its card says, the model that would run it, its instructions and its tools."""
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from agent_discovery.wire import AgentDetails
 from demo.script import MODELS
 from demo.tui.folded_view import FoldedView
 from demo.tui.outcomes import Outcome, StepUp
+
+if TYPE_CHECKING:
+    from agent_discovery.shapes import AgentDetails
 
 __all__ = ["AgentPanel", "agent_texts"]
 
@@ -21,7 +23,7 @@ def agent_texts(outcome: Outcome) -> list[str]:
     return [f"{name}, opened as {outcome.caller.name}, {source}", "", *_details(outcome.details)]
 
 
-def _details(details: AgentDetails) -> list[str]:
+def _details(details: "AgentDetails") -> list[str]:
     card, hint = details.agent, details.model_routing_hint
     choice = MODELS.choose(hint)
     asked = "none" if hint is None else f"role {hint.role or 'any'}, vision {'yes' if hint.vision else 'no'}"

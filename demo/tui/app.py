@@ -5,10 +5,12 @@ checks. `build_app` is what the command line uses, and the tests.
 """
 
 import asyncio
+import gc
 import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import ClassVar, Final, Literal, cast
 
@@ -66,7 +68,7 @@ class TuiSettings:
 
 
 def _walk() -> Screen[None]:
-    from demo.tui.walk import WalkScreen  # each screen is loaded when it is first shown
+    from demo.tui.walk import WalkScreen  # the first paint does not wait for the other screen
 
     return WalkScreen()
 
@@ -100,6 +102,8 @@ class WalkthroughApp(App[int]):
     notice: reactive[str] = reactive("")
 
     def __init__(self, settings: TuiSettings) -> None:
+        # The first screen is the one wanted, not an empty one of Textual's: that would be laid out and styled in vain.
+        self.DEFAULT_MODE = "explore" if settings.explore else "walk"  # type: ignore[misc]  # one for each program
         super().__init__()
         self.settings = settings
         self.traffic = TrafficLog()
@@ -110,6 +114,7 @@ class WalkthroughApp(App[int]):
         self.animation_level = "none"
         self._own_server: OwnServer | None = None
         self._server_known = asyncio.Event()
+        self._loaded = asyncio.Event()
         self._interrupted = 0.0
         self._mouse = True
         self.set_reactive(WalkthroughApp.url, settings.url)
@@ -120,11 +125,7 @@ class WalkthroughApp(App[int]):
 
     def on_mount(self) -> None:
         self._use_own_keys()
-        self.switch_mode("explore" if self.settings.explore else "walk")
-        if self.url is None:
-            self.call_after_refresh(self._start_server)
-        else:
-            self._server_known.set()
+        self.call_after_refresh(self._get_ready)
 
     def _use_own_keys(self) -> None:
         keymap, problem = read_keymap()
@@ -133,9 +134,27 @@ class WalkthroughApp(App[int]):
             self.say(problem, severity="warning")
 
     async def server_url(self) -> str:
-        """Where the server is, as soon as that is known. For workers: it may take a second."""
+        """Where the server is, once that is known and what sends is loaded. For workers: it may take a second."""
         await self._server_known.wait()
+        await self._loaded.wait()
         return self.url or ""
+
+    def _get_ready(self) -> None:
+        """Begin with what takes a second, once there is something to look at."""
+        gc.enable()  # the command line stops it
+        work: Callable[[], Awaitable[None]] = self._load
+        self.run_worker(work, name="loading", group="loading")
+        if self.url is None:
+            self._start_server()
+        else:
+            self._server_known.set()
+
+    async def _load(self) -> None:
+        for name in ("demo.stage", "demo.tui.explorer"):
+            await asyncio.to_thread(import_module, name)
+        self._loaded.set()
+        for name in ("demo.tui.walk", "demo.tui.explore"):  # one of them is there; x goes to the other
+            await asyncio.to_thread(import_module, name)
 
     def _start_server(self) -> None:
         self._own_server = server = OwnServer()

@@ -7,19 +7,22 @@ Owns the worker groups: "explore" for what the reader asks (a new question ends 
 import asyncio
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from textual import on
 
-from agent_discovery.host import Frame, HostError, Observer, Roster, SessionEnded, StreamLost, Unreachable
+from agent_discovery.host import Frame, HostError, Observer, SessionEnded, StreamLost, Unreachable
 from agent_discovery.wire import AGENTS_LIST
 from demo.cast import ALICE, CAST, Caller
 from demo.scene import Wire
-from demo.tui.explorer import Explorer
 from demo.tui.fronts import FrontScreen
 from demo.tui.outcomes import ExplorerEvent, Outcome, Question, StepUp, StreamMoved, wire_of
 from demo.tui.presence import ServerBack
 from demo.tui.records import ExchangeRecord
+
+if TYPE_CHECKING:
+    from agent_discovery.host import Roster
+    from demo.tui.explorer import Explorer
 
 __all__ = ["AskingScreen"]
 
@@ -28,7 +31,7 @@ _FRAME: Final = 1 / 60
 _GONE: Final = (Unreachable, StreamLost, SessionEnded)
 """What means that the server is not there, or not the one that it was."""
 
-Ask = Callable[[Explorer], Awaitable[Outcome]]
+Ask = Callable[["Explorer"], Awaitable[Outcome]]
 
 
 class AskingScreen(FrontScreen):
@@ -63,7 +66,7 @@ class AskingScreen(FrontScreen):
         return "session" if self._explorer is None else self._explorer.wire
 
     @property
-    def rosters(self) -> Mapping[Caller, Roster]:
+    def rosters(self) -> "Mapping[Caller, Roster]":
         """The last roster of each caller."""
         return {} if self._explorer is None else self._explorer.rosters
 
@@ -89,6 +92,8 @@ class AskingScreen(FrontScreen):
     async def _begin(self) -> None:
         url = await self.program.server_url()
         if self._explorer is None:
+            from demo.tui.explorer import Explorer  # loaded by now, see `server_url`
+
             settings = self.program.settings
             observer = self._observer(url)
             self._explorer = Explorer(
@@ -97,7 +102,7 @@ class AskingScreen(FrontScreen):
             self._known.set()
         await self._learn(self._explorer)
 
-    async def _learn(self, explorer: Explorer) -> None:
+    async def _learn(self, explorer: "Explorer") -> None:
         """The tools of who acts (which finds out the wire as well), then a stream and a roster for each caller."""
         outcome = await explorer.list_tools(self.acting)
         if outcome.result is not None:
@@ -108,7 +113,7 @@ class AskingScreen(FrontScreen):
             self.run_worker(self._listen(explorer, caller), name=f"watch {caller.name}", group=WATCHING)
         self.changed()
 
-    async def _listen(self, explorer: Explorer, caller: Caller) -> None:
+    async def _listen(self, explorer: "Explorer", caller: Caller) -> None:
         try:
             await explorer.follow(caller)
         except _GONE as error:

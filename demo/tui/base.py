@@ -13,6 +13,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.events import DescendantFocus, Resize
+from textual.geometry import Size
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input
@@ -103,6 +104,7 @@ class TuiScreen(Screen[None]):
     # The frame
 
     def compose(self) -> ComposeResult:
+        self._fit(self.app.size)  # before anything is styled, as changing it styles the whole screen anew
         yield PlainText(id="title")
         with Container(id="body"):
             yield from self.compose_body()
@@ -142,14 +144,17 @@ class TuiScreen(Screen[None]):
         return next((name for name in SIZES if self.has_class(name)), "-medium")
 
     def on_resize(self, event: Resize) -> None:
-        chosen = size_class(event.size.width, event.size.height)
-        if chosen != self.size_class or not self.has_class(chosen):
-            self.remove_class(*SIZES, update=False)
-            self.add_class(chosen)  # styles the whole screen anew, so once
-            self.layout_changed(chosen)
+        if self._fit(event.size):
+            self.update_node_styles(animate=False)
 
-    def layout_changed(self, chosen: str) -> None:
-        """The layout is now `chosen`, one of `SIZES`; for screens that have to move things."""
+    def _fit(self, size: Size) -> bool:
+        """Choose the layout for this size, without drawing it yet; returns whether it is another one."""
+        chosen = size_class(size.width, size.height)
+        if self.has_class(chosen):
+            return False
+        self.remove_class(*SIZES, update=False)
+        self.add_class(chosen, update=False)
+        return True
 
     # Reading
 

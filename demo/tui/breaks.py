@@ -5,9 +5,9 @@ Owns what is wrong with each and how it is mended, in words and in deeds. The an
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from agent_discovery.host import Connection, HostError, connect
+from agent_discovery.host import HostError
 from agent_discovery.wire import (
     AGENTS_GET,
     AGENTS_LIST,
@@ -20,9 +20,11 @@ from agent_discovery.wire import (
 from demo.cast import ALICE, ALICE_STEPPED_UP, BOB, Caller
 from demo.scene import Wire
 from demo.tui.caught import Caught
-from demo.tui.explorer import CLIENT, Explorer
 from demo.tui.outcomes import Outcome, Question
-from demo.tui.raw_request import send_raw
+
+if TYPE_CHECKING:  # a list of what can be broken is shown before anything has to be loaded that sends
+    from agent_discovery.host import Connection
+    from demo.tui.explorer import Explorer
 
 __all__ = ["BREAKS", "Break"]
 
@@ -30,7 +32,7 @@ UNKNOWN_AGENT: Final = "no-such-agent"
 STALE_CURSOR: Final = "c3RhbGUtY3Vyc29yLW9mLWxhc3QtcnVu"
 GUARDED_AGENT: Final = "deploy-agent"
 
-Act = Callable[[Explorer], Awaitable[Outcome]]
+Act = Callable[["Explorer"], Awaitable[Outcome]]
 
 
 @dataclass(frozen=True)
@@ -48,11 +50,11 @@ def _same(text: str) -> Mapping[Wire, str]:
     return {"session": text, "stateless": text}
 
 
-async def _unknown_name(explorer: Explorer) -> Outcome:
+async def _unknown_name(explorer: "Explorer") -> Outcome:
     return await explorer.ask(Question(AGENTS_GET, {"name": UNKNOWN_AGENT}))
 
 
-async def _known_name(explorer: Explorer) -> Outcome:
+async def _known_name(explorer: "Explorer") -> Outcome:
     """The first agent of the roster, whichever that is."""
     listed = await explorer.ask(Question(AGENTS_LIST))
     agents = (listed.result or {}).get("agents")
@@ -62,16 +64,18 @@ async def _known_name(explorer: Explorer) -> Outcome:
     return await explorer.ask(Question(AGENTS_GET, {"name": names[0]}))
 
 
-async def _stale_cursor(explorer: Explorer) -> Outcome:
+async def _stale_cursor(explorer: "Explorer") -> Outcome:
     return await explorer.ask(Question(AGENTS_LIST, {"cursor": STALE_CURSOR}))
 
 
-async def _first_page(explorer: Explorer) -> Outcome:
+async def _first_page(explorer: "Explorer") -> Outcome:
     return await explorer.ask(Question(AGENTS_LIST))
 
 
-async def _undeclared(explorer: Explorer) -> Outcome:
+async def _undeclared(explorer: "Explorer") -> Outcome:
     """A host of its own that does not declare the extension, as declaring is the business of the opening."""
+    from agent_discovery.host import connect
+
     caller = explorer.acting
 
     async def ask(caught: Caught) -> Mapping[str, Any]:
@@ -80,7 +84,7 @@ async def _undeclared(explorer: Explorer) -> Outcome:
             caller.credential,
             wire=explorer.wire,
             timeout=explorer.timeout,
-            client_info=CLIENT,
+            client_info=explorer.CLIENT,
             observer=explorer.observer,
             declare_extension=False,
         )
@@ -91,7 +95,7 @@ async def _undeclared(explorer: Explorer) -> Outcome:
     return await _caught(explorer, Question(AGENTS_LIST), caller, ask)
 
 
-async def _disagreeing(explorer: Explorer) -> Outcome:
+async def _disagreeing(explorer: "Explorer") -> Outcome:
     """Two who say different things: header and body, or on the session wire the session's owner and the token's."""
     if explorer.wire == "session":
         return await _foreign_session(explorer)
@@ -99,10 +103,12 @@ async def _disagreeing(explorer: Explorer) -> Outcome:
     headers = {"MCP-Protocol-Version": STATELESS_PROTOCOL_VERSION, "Mcp-Method": "tools/list"}
     meta = {
         PROTOCOL_VERSION_META_KEY: STATELESS_PROTOCOL_VERSION,
-        CLIENT_INFO_META_KEY: CLIENT.to_wire(),
+        CLIENT_INFO_META_KEY: explorer.CLIENT.to_wire(),
         CLIENT_CAPABILITIES_META_KEY: {"extensions": {EXTENSION_ID: {}}},
     }
     message = {"jsonrpc": "2.0", "id": 1, "method": AGENTS_LIST, "params": {"_meta": meta}}
+
+    from demo.tui.raw_request import send_raw
 
     async def send(caught: Caught) -> Mapping[str, Any]:
         observers = (explorer.observer, caught)
@@ -111,7 +117,7 @@ async def _disagreeing(explorer: Explorer) -> Outcome:
     return await _caught(explorer, Question(AGENTS_LIST), caller, send)
 
 
-async def _foreign_session(explorer: Explorer) -> Outcome:
+async def _foreign_session(explorer: "Explorer") -> Outcome:
     owner = explorer.acting
     stranger = ALICE if owner.user == BOB.user else BOB
 
@@ -126,17 +132,17 @@ async def _foreign_session(explorer: Explorer) -> Outcome:
     return await _caught(explorer, Question(AGENTS_LIST), stranger, ask)
 
 
-async def _missing_scope(explorer: Explorer) -> Outcome:
+async def _missing_scope(explorer: "Explorer") -> Outcome:
     caller = ALICE if explorer.acting == ALICE_STEPPED_UP else explorer.acting
     return await explorer.ask(Question(AGENTS_GET, {"name": GUARDED_AGENT}), caller)
 
 
-async def _with_scope(explorer: Explorer) -> Outcome:
+async def _with_scope(explorer: "Explorer") -> Outcome:
     return await explorer.ask(Question(AGENTS_GET, {"name": GUARDED_AGENT}), ALICE_STEPPED_UP)
 
 
 async def _caught(
-    explorer: Explorer, question: Question, caller: Caller, work: Callable[[Caught], Awaitable[Mapping[str, Any]]]
+    explorer: "Explorer", question: Question, caller: Caller, work: Callable[[Caught], Awaitable[Mapping[str, Any]]]
 ) -> Outcome:
     caught = Caught(question.method, caller.name)
     result: Mapping[str, Any] | None = None

@@ -1,15 +1,16 @@
 """What happens unasked: streams, notifications, what the cache dropped for them, how the rosters changed."""
 
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from agent_discovery.host import CacheEvent
 from agent_discovery.wire import LIST_CHANGED
 from demo.plain import printable
 from demo.tui.lines_view import LinesView
 from demo.tui.outcomes import CacheTold, ExplorerEvent, Heard, RosterRead, StreamMoved
 
-__all__ = ["ChangesPanel", "change_lines"]
+if TYPE_CHECKING:
+    from agent_discovery.host import CacheEvent
 
+__all__ = ["ChangesPanel", "change_lines"]
 
 _MOST: Final = 4_000
 """Lines that are kept; beyond them the older half goes."""
@@ -32,7 +33,7 @@ def change_lines(event: ExplorerEvent) -> list[str]:
             return [_cache(told)]
 
 
-def _cache(event: CacheEvent) -> str:
+def _cache(event: "CacheEvent") -> str:
     kind = event.kind.replace("_", " ")
     left = f", {event.remaining_ms / 1000:.0f} s left" if event.remaining_ms else ""
     return printable(f"cache: {event.what} {kind}{left} ({event.reason})")

@@ -24,9 +24,8 @@ from demo.tui.breakage import BreakagePanel
 from demo.tui.breaks import Break
 from demo.tui.changes_panel import ChangesPanel
 from demo.tui.exchange_view import ExchangeView
-from demo.tui.explorer import PUBLISH, RETIRE
 from demo.tui.meter import ContextMeter, context_cost
-from demo.tui.outcomes import ExplorerEvent, Outcome, Question, StepUp
+from demo.tui.outcomes import PUBLISH, RETIRE, ExplorerEvent, Outcome, Question, StepUp
 from demo.tui.panel_tabs import PanelTabs
 from demo.tui.rosters import RosterColumn, RostersPanel
 from demo.tui.step_up_panel import StepUpPanel

@@ -7,7 +7,7 @@ same question on both wires. What came of it is told as values (`outcomes`); bre
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from agent_discovery.host import (
     AgentCache,
@@ -38,11 +38,8 @@ from demo.tui.outcomes import (
     StreamMoved,
 )
 
-__all__ = ["CLIENT", "PUBLISH", "RETIRE", "Explorer", "no_one"]
+__all__ = ["Explorer", "no_one"]
 
-CLIENT: Final = ClientInfo("agent-discovery-explorer")
-PUBLISH: Final = Question("tools/call", {"name": "publish_release_agent", "arguments": {}})
-RETIRE: Final = Question("tools/call", {"name": "retire_release_agent", "arguments": {}})
 _MOST_PAGES: Final = 100
 _OTHER: Final[Mapping[Wire, Wire]] = {"session": "stateless", "stateless": "session"}
 
@@ -63,6 +60,9 @@ class Explorer:
 
     `acting` is who asks where a method is not told. Methods that ask return an `Outcome` and raise no `HostError`.
     """
+
+    CLIENT: ClassVar = ClientInfo("agent-discovery-explorer")
+    """How its hosts introduce themselves."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class Explorer:
                     caller.credential,
                     wire=wanted,
                     timeout=self.timeout,
-                    client_info=CLIENT,
+                    client_info=self.CLIENT,
                     observer=self.observer,
                 )
                 self._connections[found.wire, caller.user] = found

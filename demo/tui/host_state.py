@@ -6,7 +6,7 @@ counted in `meter`.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -17,11 +17,13 @@ from demo.events import CacheMoved, Event, StepStarted, Travelled
 from demo.memory import Memory
 from demo.plain import printable
 from demo.scene import Listen
-from demo.stage import Stage
 from demo.tui.folded_view import FoldedView
 from demo.tui.lifelines import request_of
 from demo.tui.meter import ContextMeter, Cost, context_cost
 from demo.tui.player import Player
+
+if TYPE_CHECKING:
+    from demo.stage import Stage
 
 __all__ = ["HostPanel", "HostState", "Kept", "cost_of", "gather", "state_texts"]
 
@@ -138,7 +140,7 @@ def _listener(events: Iterable[Event]) -> str:
     return next((step.caller.name for step in reversed(steps) if isinstance(step, Listen)), "the host")
 
 
-def _kept(stage: Stage, events: Iterable[Event]) -> Iterator[Kept]:
+def _kept(stage: "Stage", events: Iterable[Event]) -> Iterator[Kept]:
     """What is kept for those who have asked: the cache has no list of its entries, and these are all it can have."""
     moved = {(event.caller, event.event.what) for event in events if isinstance(event, CacheMoved)}
     names = [what for what in dict.fromkeys(what for _, what in sorted(moved)) if what != "roster"]

@@ -5,24 +5,27 @@ Owns these shapes and what can be read off them without asking anybody. Making t
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from agent_discovery.host import (
     AnswerFrame,
-    CacheEvent,
     Frame,
     HostError,
     InsufficientScope,
     RequestFrame,
-    Roster,
     ServerFault,
     step_up_scopes,
 )
-from agent_discovery.wire import AgentCard, AgentDetails
 from demo.cast import CAST, Caller
 from demo.scene import Wire
 
+if TYPE_CHECKING:
+    from agent_discovery.host import CacheEvent, Roster
+    from agent_discovery.shapes import AgentCard, AgentDetails
+
 __all__ = [
+    "PUBLISH",
+    "RETIRE",
     "CacheTold",
     "Difference",
     "ExplorerEvent",
@@ -44,6 +47,10 @@ class Question:
     params: Mapping[str, Any] = field(default_factory=dict)
 
 
+PUBLISH: Final = Question("tools/call", {"name": "publish_release_agent", "arguments": {}})
+RETIRE: Final = Question("tools/call", {"name": "retire_release_agent", "arguments": {}})
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What came of one question: a result, or an error.
@@ -59,7 +66,7 @@ class Outcome:
     answer: AnswerFrame | None = None
     result: Mapping[str, Any] | None = None
     error: HostError | None = None
-    details: AgentDetails | None = None
+    details: "AgentDetails | None" = None
 
     @property
     def from_cache(self) -> bool:
@@ -113,13 +120,13 @@ class StepUp:
 class Difference:
     """What tells two rosters of the same caller apart, in the order of the rosters."""
 
-    added: tuple[AgentCard, ...] = ()
-    removed: tuple[AgentCard, ...] = ()
-    changed: tuple[tuple[AgentCard, AgentCard], ...] = ()
+    added: "tuple[AgentCard, ...]" = ()
+    removed: "tuple[AgentCard, ...]" = ()
+    changed: "tuple[tuple[AgentCard, AgentCard], ...]" = ()
     """Before and after."""
 
     @classmethod
-    def between(cls, before: Roster | None, after: Roster) -> "Difference":
+    def between(cls, before: "Roster | None", after: "Roster") -> "Difference":
         """What changed; nothing where there was no roster before."""
         if before is None:
             return cls()
@@ -143,7 +150,7 @@ class Difference:
         return lines or ["no difference"]
 
 
-def _changed(before: Roster, cards: Iterable[AgentCard]) -> Iterable[tuple[AgentCard, AgentCard]]:
+def _changed(before: "Roster", cards: "Iterable[AgentCard]") -> "Iterable[tuple[AgentCard, AgentCard]]":
     for card in cards:
         old = before.get(card.name)
         if old is not None and old != card:
@@ -164,7 +171,7 @@ class Heard:
     """A `list_changed` arrived for this caller, and this is what it made the cache drop."""
 
     caller: Caller
-    dropped: tuple[CacheEvent, ...]
+    dropped: "tuple[CacheEvent, ...]"
 
 
 @dataclass(frozen=True)
@@ -172,7 +179,7 @@ class RosterRead:
     """A caller's roster as it now is, and how it differs from the one known before."""
 
     caller: Caller
-    roster: Roster
+    roster: "Roster"
     difference: Difference
     from_cache: bool
 
@@ -181,7 +188,7 @@ class RosterRead:
 class CacheTold:
     """The cache did something."""
 
-    event: CacheEvent
+    event: "CacheEvent"
 
 
 ExplorerEvent = StreamMoved | Heard | RosterRead | CacheTold

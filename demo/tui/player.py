@@ -10,12 +10,14 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from agent_discovery.host import AnswerFrame, Unreachable
 from demo.events import Checked, Event, SceneDisturbed, SceneEnded, SceneStarted, StepStarted, Stopped, Travelled
 from demo.scene import Scene
-from demo.stage import Stage
+
+if TYPE_CHECKING:
+    from demo.stage import Stage
 
 __all__ = ["Outcome", "Player", "SceneRun", "SceneState"]
 
@@ -122,7 +124,7 @@ class Player:
     def __init__(
         self,
         scenes: Sequence[Scene],
-        stage_factory: Callable[[], Stage],
+        stage_factory: "Callable[[], Stage]",
         *,
         tell: Callable[[Event], None] = lambda _event: None,
     ) -> None:

@@ -17,7 +17,6 @@ from demo.arrows import seen
 from demo.cast import CAST
 from demo.plain import printable
 from demo.scene import Wire
-from demo.tui.as_curl import curl_command
 from demo.tui.reasons import why_failed
 
 __all__ = ["ExchangeRecord", "TrafficLog"]
@@ -120,6 +119,8 @@ class ExchangeRecord:
             token_variable: leave the token to a shell variable. False writes it, where it is the walkthrough's own.
         """
         token = None if token_variable else _TOKENS.get(self.request.caller)
+        from demo.tui.as_curl import curl_command  # with what it needs it is not loaded before it is asked for
+
         return curl_command(self.request, wire or self.wire, token=token)
 
     @property

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
@@ -12,10 +12,12 @@ from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from agent_discovery.host import Roster
 from demo.cast import Caller
 from demo.plain import printable
 from demo.tui.plain_text import PlainText
+
+if TYPE_CHECKING:
+    from agent_discovery.host import Roster
 
 __all__ = ["RosterColumn", "RostersPanel", "roster_rows"]
 
@@ -28,7 +30,7 @@ class RosterColumn:
     """One caller's side: the last roster read, and the seconds for which the cache takes it for fresh."""
 
     caller: Caller
-    roster: Roster | None = None
+    roster: "Roster | None" = None
     fresh: float | None = None
 
     @property
@@ -40,7 +42,7 @@ class RosterColumn:
         return f"{self.caller.name}: {len(self.roster.agents)}\n{fresh}"
 
 
-def roster_rows(mine: Roster | None, other: Roster | None) -> list[tuple[str, str]]:
+def roster_rows(mine: "Roster | None", other: "Roster | None") -> list[tuple[str, str]]:
     """Mark and name of each agent: `=` the other has the same card, `≠` another card, `◆` none. Unmarked if unknown."""
     rows = []
     for card in mine.agents if mine else ():

@@ -7,7 +7,7 @@ group "walk".
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
@@ -19,7 +19,6 @@ from textual.widget import Widget
 from agent_discovery.host import FailureFrame, StreamLost, Unreachable
 from demo.events import Checked, Event, SceneEnded, Travelled
 from demo.scene import Wire
-from demo.stage import Stage
 from demo.tui.checks_panel import ChecksPanel
 from demo.tui.diagram import Diagram
 from demo.tui.exchange_view import ExchangeView
@@ -32,6 +31,9 @@ from demo.tui.player import Outcome, Player
 from demo.tui.presence import ServerBack
 from demo.tui.scene_list import SceneList
 from demo.tui.traffic import TrafficPanel
+
+if TYPE_CHECKING:
+    from demo.stage import Stage
 
 __all__ = ["WalkScreen"]
 
@@ -117,7 +119,9 @@ class WalkScreen(FrontScreen):
         self.workers.cancel_node(self)
         await self.player.aclose()
 
-    def _new_stage(self) -> Stage:
+    def _new_stage(self) -> "Stage":
+        from demo.stage import Stage  # loaded by now, see `server_url`
+
         settings, url = self.program.settings, self.program.url or ""
         observer = self.program.traffic.observer(self._wire, url, self._live_scene)
         return Stage(url, wire=settings.wire, timeout=settings.timeout, observer=observer)

@@ -11,8 +11,10 @@ from agent_discovery.wire import AGENTS_GET, AGENTS_LIST
 from demo.cast import ALICE, ALICE_STEPPED_UP, BOB
 from demo.scene import Wire
 from demo.tui.breaks import BREAKS
-from demo.tui.explorer import PUBLISH, RETIRE, Explorer
+from demo.tui.explorer import Explorer
 from demo.tui.outcomes import (
+    PUBLISH,
+    RETIRE,
     Difference,
     ExplorerEvent,
     Heard,
@@ -260,7 +262,7 @@ async def test_auto_finds_out_which_wire_a_server_has(told: Told) -> None:
 
 def test_the_difference_to_nothing_known_is_no_difference() -> None:
     from agent_discovery.host import Roster
-    from agent_discovery.wire import AgentCard
+    from agent_discovery.shapes import AgentCard
 
     one = Roster((AgentCard(name="a"), AgentCard(name="b", description="old")), 1, "private")
     two = Roster((AgentCard(name="b", description="new"), AgentCard(name="c")), 1, "private")

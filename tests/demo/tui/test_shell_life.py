@@ -6,7 +6,9 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -186,6 +188,27 @@ async def test_the_first_paint_does_not_wait_for_the_programs_own_server(
         go_on.set()
         await until(pilot, lambda: "http://127.0.0.1:9/mcp" in screen_text(app))
         assert await app.server_url() == "http://127.0.0.1:9/mcp"
+
+
+@pytest.mark.parametrize("explore", [False, True])
+async def test_a_screen_is_read_while_what_sends_is_still_loaded(
+    explore: bool, tui_app: TuiFactory, monkeypatch: pytest.MonkeyPatch, until: Until, screen_text: ScreenText
+) -> None:
+    go_on = threading.Event()
+
+    def slow(name: str) -> ModuleType:
+        go_on.wait(10)
+        return import_module(name)
+
+    monkeypatch.setattr("demo.tui.app.import_module", slow)
+    async with tui_app(explore=explore) as (app, pilot):
+        await until(pilot, lambda: "q Quit" in screen_text(app))
+        await pilot.press("enter", "question_mark")
+        await until(pilot, lambda: "Exploring." in screen_text(app) or "The walk." in screen_text(app))
+        assert not app.traffic.records
+        go_on.set()
+        await pilot.press("escape")
+        await until(pilot, lambda: app.traffic.records)
 
 
 async def test_the_programs_own_server_answers_and_ends_with_the_program(until: Until) -> None:
