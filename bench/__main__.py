@@ -29,7 +29,7 @@ def _compare(url: str, wire: str, rounds: int) -> None:
     contenders = {
         "walk": ["-m", "demo", "--non-interactive", "--url", url, "--wire", wire],
         "sdk": ["-m", "bench.sdk_client", url, wire],
-        "start": ["-m", "demo", "--version"],
+        "start": ["-c", "import demo.__main__, demo.runs"],
     }
     times: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds):
