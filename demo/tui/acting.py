@@ -48,9 +48,6 @@ class ActingPanel(Vertical):
     def compose(self) -> ComposeResult:
         yield OptionList(*(Option(Content(caller.name)) for caller in CAST), id="acting-list", markup=False)
 
-    def on_mount(self) -> None:
-        self.border_title = "Acting as"
-
     def show(self, acting: Caller, *, show_tokens: bool, streams: Mapping[str, str]) -> None:
         """Show who acts; `streams` says by the caller's name whether changes are heard."""
         texts = [

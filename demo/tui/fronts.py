@@ -30,9 +30,7 @@ class FrontScreen(TuiScreen):
     """The panels' ids and names, in the order of the tabs."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("full_stop", "panel(1)", "Panel", id="panels.next", key_display=".", tooltip="Go to the next panel"),
-        Binding(
-            "comma", "panel(-1)", "Panel before", id="panels.previous", show=False, tooltip="Go to the panel before"
-        ),
+        Binding("comma", "panel(-1)", "Panel back", id="panels.previous", show=False, tooltip="Go to the panel before"),
     ]
 
     front = ""

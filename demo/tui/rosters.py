@@ -104,7 +104,7 @@ class RostersPanel(Vertical):
                     yield RosterList(f"roster-{side}")
 
     def on_mount(self) -> None:
-        self.border_title = "Rosters: ◆ only here"
+        self.border_subtitle = "◆ only here  ≠ differs"
 
     def show(self, first: RosterColumn, second: RosterColumn) -> None:
         """Show these two side by side."""
