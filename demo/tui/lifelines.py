@@ -120,7 +120,11 @@ def _between(text: str, inside: int) -> str:
 
 
 def folded(text: str, width: int) -> list[str]:
-    """The text in lines of at most `width` cells, broken at spaces where there are any."""
+    """The text in lines of at most `width` cells, broken at its line breaks, and at spaces where there are any."""
+    return [line for part in text.split("\n") for line in _folded_line(part, width)]
+
+
+def _folded_line(text: str, width: int) -> list[str]:
     lines: list[str] = []
     line = ""
     for word in text.split(" "):

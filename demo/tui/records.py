@@ -15,7 +15,7 @@ from agent_discovery.host import AnswerFrame, FailureFrame, Frame, NotificationF
 from agent_discovery.host.frames import Observer
 from demo.arrows import seen
 from demo.cast import CAST
-from demo.plain import printable
+from demo.plain import one_line, printable
 from demo.scene import Wire
 from demo.tui.reasons import why_failed
 
@@ -48,18 +48,18 @@ class ExchangeRecord:
     def method(self) -> str:
         """The JSON-RPC method, else the HTTP method."""
         message = self.request.message
-        return self.request.http_method if message is None else printable(str(message.get("method")))
+        return self.request.http_method if message is None else one_line(str(message.get("method")))
 
     @property
     def title(self) -> str:
         """What the request's arrow says."""
-        return printable(seen(self.request).label)
+        return one_line(seen(self.request).label)
 
     @property
     def outcome(self) -> str:
         """What the answer's arrow says; "under way" before there is one."""
         frame = self.failure if self.failure is not None and self.answer is None else self.answer
-        return "under way" if frame is None else printable(seen(frame).label)
+        return "under way" if frame is None else one_line(seen(frame).label)
 
     @property
     def status(self) -> int | None:
@@ -89,7 +89,7 @@ class ExchangeRecord:
         path = urlsplit(request.url).path or "/"
         token = _TOKENS.get(request.caller) if show_token else None
         return [
-            f"{request.http_method} {printable(path)} HTTP/1.1",
+            f"{request.http_method} {one_line(path)} HTTP/1.1",
             *_header_lines(request.headers, token),
             *_body_lines(request.message),
         ]
@@ -236,14 +236,14 @@ def _header_lines(headers: Mapping[str, str], token: str | None = None) -> list[
     shown = dict(headers)
     if token is not None and "authorization" in shown:
         shown["authorization"] = f"Bearer {token}"
-    return [f"{printable(name)}: {printable(value)}" for name, value in shown.items()]
+    return [f"{one_line(name)}: {one_line(value)}" for name, value in shown.items()]
 
 
 def _challenge_lines(header: str) -> list[str]:
     lines: list[str] = []
     for challenge in parse_challenges(header):
-        lines += ["", f"challenge: {printable(challenge.scheme)}"]
-        lines += [f"  {printable(name)} = {printable(value)}" for name, value in challenge.parameters.items()]
+        lines += ["", f"challenge: {one_line(challenge.scheme)}"]
+        lines += [f"  {one_line(name)} = {one_line(value)}" for name, value in challenge.parameters.items()]
     return lines
 
 

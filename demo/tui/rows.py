@@ -47,8 +47,9 @@ class Rows:
         self.append(lines)
 
     def append(self, lines: Iterable[str]) -> None:
-        """Add lines at the end."""
-        added = [line.expandtabs(4) if "\t" in line else line for line in lines]
+        """Add lines at the end; a line break inside one, which a server may have put there, begins another."""
+        parts = (part for line in lines for part in (line.split("\n") if "\n" in line else (line,)))
+        added = [part.expandtabs(4) if "\t" in part else part for part in parts]
         self.lines += added
         self.longest = max(self.longest, max(map(_width, added), default=0))
         self.fold(self._width)

@@ -11,6 +11,8 @@ HEADERS = {"authorization": "Bearer ***", "content-type": "application/json", "m
 CHALLENGE = 'Bearer error="insufficient_scope", scope="ops:read ops:deploy", error_description="more, please"'
 TRAPS = ("[/", "[0]", "[b +", "[true, false]", "[/red]", "[@click=app.quit]x[/]", "\\[", "a\x1b[31mb")
 """Data that is markup, or a command to the terminal, where it is not taken for what it is."""
+TWO_LINES = "two\nlines"
+"""Data that takes two rows where there is one for it, if it is not taken for what it is."""
 
 
 def request(

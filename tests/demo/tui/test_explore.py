@@ -36,7 +36,7 @@ SIZES = [(120, 40), (80, 24), (40, 15)]
 CASES = [(120, 40), pytest.param((80, 24), marks=pytest.mark.slow), (40, 15)]
 """At 80x24 the same rules hold as at 40x15."""
 SNAPSHOTS = Path(__file__).parent / "snapshots"
-TRAPS = ("[/", "[0]", "[b +", "[true, false]", "[/b] [link=x]\x1b[2J")
+TRAPS = ("[/", "[0]", "[b +", "[true, false]", "[/b] [link=x]\x1b[2J", "two\nlines")
 
 
 @pytest.fixture(params=[pytest.param("session", marks=pytest.mark.slow), "stateless"])
@@ -336,6 +336,7 @@ async def test_data_is_never_read_as_markup(exploring: Any, screen_text: Any) ->
             screen.bring_up(panel)
             await hands.front(panel)
             assert "\x1b" not in screen_text(hands.app)
+            assert len(screen_text(hands.app).split("\n")) == hands.app.size.height
         screen.bring_up("agent")
         await hands.front("agent")
         assert "[/ [0] [b + [true, false]" in screen_text(hands.app)

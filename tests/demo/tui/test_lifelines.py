@@ -76,5 +76,5 @@ def test_whatever_a_server_calls_itself_every_line_keeps_its_width(trap: str) ->
 @given(st.text(max_size=60).map(printable), st.integers(min_value=4, max_value=40))
 def test_folding_loses_nothing_and_never_runs_over(text: str, width: int) -> None:
     lines = folded(text, width)
-    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
-    assert all(cell_len(line) <= width for line in lines)
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "").replace("\n", "")
+    assert all(line.isprintable() and cell_len(line) <= width for line in lines)

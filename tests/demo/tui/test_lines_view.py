@@ -10,7 +10,7 @@ from demo.tui.colouring import Kind, Span, colour_spans
 from demo.tui.lines_view import LinesView
 from demo.tui.rows import Hit, Row, Rows
 from tests.demo.tui.conftest import Until
-from tests.demo.tui.frames import TRAPS
+from tests.demo.tui.frames import TRAPS, TWO_LINES
 
 
 class OnePane(App[None]):
@@ -155,11 +155,12 @@ async def test_the_end_is_followed_until_the_reader_leaves_it() -> None:
 
 @pytest.mark.parametrize("kind", ["json", "http", "plain", "diagram"])
 async def test_data_is_shown_as_it_is_whatever_it_looks_like(kind: Kind) -> None:
-    view = LinesView([f'"{trap}": {trap}' for trap in TRAPS], kind)
-    async with OnePane(view).run_test(size=(80, len(TRAPS))) as pilot:
+    lines = [f'"{trap}": {trap}' for trap in (*TRAPS, TWO_LINES)]
+    view = LinesView(lines, kind)
+    safe = "\n".join(lines).replace("\x1b", "\\x1b").split("\n")
+    async with OnePane(view).run_test(size=(80, len(safe))) as pilot:
         await pilot.pause()
-        safe = [trap.replace("\x1b", "\\x1b") for trap in TRAPS]
-        assert _shown(view) == [f'"{trap}": {trap}' for trap in safe]
+        assert _shown(view) == safe
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from agent_discovery.host import ServerFault, StreamLost, TimedOut, Unreachable
 from demo.tui.records import ExchangeRecord, TrafficLog
-from tests.demo.tui.frames import TRAPS, URL, answer, challenged, failed, fill, notified, request
+from tests.demo.tui.frames import TRAPS, TWO_LINES, URL, answer, challenged, failed, fill, notified, request
 
 
 def _log() -> TrafficLog:
@@ -249,7 +249,7 @@ def test_without_the_token_the_command_says_what_is_missing_and_sends_nothing() 
     assert "put the token here" in shell.stderr
 
 
-@pytest.mark.parametrize("trap", TRAPS)
+@pytest.mark.parametrize("trap", [*TRAPS, TWO_LINES])
 def test_no_line_holds_anything_that_a_terminal_acts_on(trap: str) -> None:
     log = _log()
     observe = log.observer(lambda: "session", URL)
