@@ -210,7 +210,7 @@ def _tui(
         return
     if color == "never":
         os.environ["NO_COLOR"] = "1"
-    gc.disable()  # until the first paint: all that starting makes stays, and looking for garbage in it takes a tenth
+    gc.disable()  # until the first paint: all that starting makes stays, and looking for garbage in it is in vain
     from demo.tui.run import run_tui  # Textual is loaded only when it is asked for
 
     own_server = url is None and not _somebody_listens(DEFAULT_URL)

@@ -21,7 +21,10 @@ from demo.script import SCENES
 
 __all__ = ["SceneRange", "agent_name", "checked_url", "credentials", "finite", "print_version", "report_file"]
 
-_LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
+_ON_THIS_MACHINE: Final = re.compile(
+    r"https?://(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?(/[\w./-]{0,1000})?", re.ASCII
+)
+"""Addresses that need no parser to be told from others."""
 
 _LABELLED: Final = re.compile(r"([A-Za-z][A-Za-z0-9_.-]{0,31})=(.*[^=].*)", re.DOTALL)
 """`label=TOKEN`. A token's own `=` are padding at its end, which leaves nothing to be one behind it."""
@@ -49,7 +52,7 @@ def checked_url(_: click.Context, __: click.Parameter, value: str | None) -> str
     try:
         parts = urlsplit(value)
         usable = parts.scheme in ("http", "https") and parts.port != 0 and value.isprintable()
-        usable = usable and (parts.hostname in _LOOPBACK or _is_host(value))
+        usable = usable and (_ON_THIS_MACHINE.fullmatch(value) is not None or _is_host(value))
     except ValueError:  # a bracket without its pair, a port that is none
         usable = False
     if not usable:

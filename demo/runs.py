@@ -64,7 +64,7 @@ def run(order: Order, console: Console) -> int:
         walked = walk(order, Terminal(console).tell)
         if not walked.foreign:
             return walked.code
-        from demo.reported import survey_foreign  # a walk of ours does without, and ends a tenth sooner
+        from demo.reported import survey_foreign  # a walk of ours does without, and ends a tenth of its time sooner
 
         return survey_foreign(order, console)
     from demo.reported import run_reported

@@ -1,7 +1,7 @@
 """For people who write MCP hosts: discover agents, open them, and keep what was read while it holds.
 
-Each name is loaded when it is first asked for (PEP 562): a program that only knows a frame or an error when it sees one
-does not wait for an HTTP client.
+Each name is loaded when it is first asked for (PEP 562): a program that only looks at frames and errors loads no HTTP
+client.
 """
 
 from importlib import import_module
@@ -123,6 +123,8 @@ _HOMES: Final = {
 if not TYPE_CHECKING:  # a type checker would take any name for one of ours
 
     def __getattr__(name: str) -> Any:
+        if name in _HOMES.values():
+            return import_module(f"{__name__}.{name}")
         if name not in _HOMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -32,6 +32,7 @@ class ModelChoice:
 class RoleTable:
     """The host's models by role, its default, and which of them see images.
 
+    >>> from agent_discovery.shapes import ModelRoutingHint
     >>> table = RoleTable({"small": "swift", "large": "deep"}, default="swift", vision="deep")
     >>> table.choose(ModelRoutingHint(role="large", vision=True)).model
     'deep'

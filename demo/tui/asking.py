@@ -6,7 +6,8 @@ Owns the worker groups: "explore" for what the reader asks (a new question ends 
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from textual import on
@@ -150,14 +151,11 @@ class AskingScreen(FrontScreen):
         self.run_worker(self._ask(work, then), name="ask", group=ASKING, exclusive=True)
 
     async def _ask(self, work: Ask, then: Callable[[Outcome], None]) -> None:
-        await self._known.wait()
-        if self._explorer is None:
-            return
-        self._asking += 1
-        try:
+        with self._under_way():
+            await self._known.wait()
+            if self._explorer is None:
+                return
             outcome = await work(self._explorer)
-        finally:
-            self._asking -= 1
         self._take(outcome)
         then(outcome)
         self.changed()
@@ -173,11 +171,23 @@ class AskingScreen(FrontScreen):
         self._missed(outcome.error)
         self.show_exchange(outcome)
 
+    @contextmanager
+    def _under_way(self) -> Iterator[None]:
+        """While the block runs a question can be broken off, also where it only waits until it can be sent."""
+        self._asking += 1
+        try:
+            yield
+        finally:
+            self._asking -= 1
+
     def stop(self) -> None:
         """Break off what the reader asked."""
         if self.asking:
             self.workers.cancel_group(self, ASKING)
-            self.program.say("Broken off; whether the server acted on it is unknown.")
+            unsent = self._explorer is None
+            self.program.say(
+                f"Broken off; {'nothing was sent' if unsent else 'whether the server acted on it is unknown'}."
+            )
 
     def act_as(self, caller: Caller) -> None:
         """From now on this caller asks."""
@@ -208,14 +218,11 @@ class AskingScreen(FrontScreen):
         self.run_worker(self._compare(self.last, then), name="compare", group=ASKING, exclusive=True)
 
     async def _compare(self, question: Question, then: Callable[[Outcome, Outcome], None]) -> None:
-        await self._known.wait()
-        if self._explorer is None:
-            return
-        self._asking += 1
-        try:
+        with self._under_way():
+            await self._known.wait()
+            if self._explorer is None:
+                return
             session, stateless = await self._explorer.on_both_wires(question, self.acting)
-        finally:
-            self._asking -= 1
         for outcome in (session, stateless):
             self._missed(outcome.error)
         then(session, stateless)
@@ -226,7 +233,8 @@ class AskingScreen(FrontScreen):
         self.run_worker(self._go_over(), name="wire", group=ASKING, exclusive=True)
 
     async def _go_over(self) -> None:
-        await self._known.wait()
+        with self._under_way():
+            await self._known.wait()
         explorer = self._explorer
         if explorer is None:
             return

@@ -22,7 +22,7 @@ from textual.strip import Strip
 
 from demo.plain import printable
 from demo.tui.colouring import STYLES, Kind, Span, colour_spans
-from demo.tui.rows import Hit, Row, Rows
+from demo.tui.rows import Hit, Row, Rows, one_a_row
 
 __all__ = ["LinesView"]
 
@@ -124,11 +124,11 @@ class LinesView(ScrollView, can_focus=True):
 
     def set_lines(self, lines: Sequence[str], kind: Kind = "plain") -> None:
         """Show these lines from their top; what was searched for is searched again."""
-        same = self.kind == kind and len(lines) == len(self._rows.lines) and list(lines) == self._rows.lines
-        if same:
+        shown = one_a_row(lines)
+        if self.kind == kind and shown == self._rows.lines:
             return
         self.kind = kind
-        self._rows = Rows(lines)
+        self._rows = Rows(shown)
         self._spans.clear()
         self._lay_out()
         self._search_again()

@@ -10,7 +10,7 @@ from itertools import accumulate
 
 from rich.cells import cell_len
 
-__all__ = ["Hit", "Row", "Rows"]
+__all__ = ["Hit", "Row", "Rows", "one_a_row"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,12 @@ class Hit:
     end: int
 
 
+def one_a_row(lines: Iterable[str]) -> list[str]:
+    """The lines as shown: without tabs, and a line break in one, which a server may put there, begins another."""
+    parts = (part for line in lines for part in (line.split("\n") if "\n" in line else (line,)))
+    return [part.expandtabs(4) if "\t" in part else part for part in parts]
+
+
 class Rows:
     """Lines and how they fold at a width. Where nothing has to be folded, folding costs nothing."""
 
@@ -47,9 +53,8 @@ class Rows:
         self.append(lines)
 
     def append(self, lines: Iterable[str]) -> None:
-        """Add lines at the end; a line break inside one, which a server may have put there, begins another."""
-        parts = (part for line in lines for part in (line.split("\n") if "\n" in line else (line,)))
-        added = [part.expandtabs(4) if "\t" in part else part for part in parts]
+        """Add lines at the end, as `one_a_row` has them."""
+        added = one_a_row(lines)
         self.lines += added
         self.longest = max(self.longest, max(map(_width, added), default=0))
         self.fold(self._width)

@@ -38,6 +38,12 @@ def test_all_names_are_listed_before_they_are_loaded() -> None:
     assert listed.stdout.split() == []
 
 
+def test_its_modules_are_attributes_whatever_was_asked_for_before() -> None:
+    program = "import agent_discovery.host as host; print(host.errors.HostError is host.HostError)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["True"]
+
+
 def test_another_name_is_refused_as_by_any_module() -> None:
     with pytest.raises(AttributeError, match=r"module 'agent_discovery\.host' has no attribute 'AgentCash'"):
         _ = host.AgentCash  # type: ignore[attr-defined]

@@ -153,6 +153,20 @@ async def test_the_end_is_followed_until_the_reader_leaves_it() -> None:
         assert _shown(view)[0] == "line 0"
 
 
+async def test_the_same_text_again_leaves_the_reader_where_he_is() -> None:
+    lines = ["two\nlines", "a\ttab", *(f"line {number}" for number in range(100))]
+    view = LinesView(lines)
+    async with OnePane(view).run_test(size=(40, 10)) as pilot:
+        await pilot.pause()
+        view.scroll_to(0, 50, animate=False, immediate=True)
+        view.set_lines(lines)
+        await pilot.pause()
+        assert _shown(view)[0] == "line 47"
+        view.set_lines([*lines, "more"])
+        await pilot.pause()
+        assert _shown(view)[:3] == ["two", "lines", "a   tab"]
+
+
 @pytest.mark.parametrize("kind", ["json", "http", "plain", "diagram"])
 async def test_data_is_shown_as_it_is_whatever_it_looks_like(kind: Kind) -> None:
     lines = [f'"{trap}": {trap}' for trap in (*TRAPS, TWO_LINES)]

@@ -1,6 +1,7 @@
 """Beginning, losing the server, hanging, crashing, leaving: exit codes and what stays usable meanwhile."""
 
 import asyncio
+import gc
 import logging
 import socket
 import threading
@@ -190,10 +191,9 @@ async def test_the_first_paint_does_not_wait_for_the_programs_own_server(
         assert await app.server_url() == "http://127.0.0.1:9/mcp"
 
 
-@pytest.mark.parametrize("explore", [False, True])
-async def test_a_screen_is_read_while_what_sends_is_still_loaded(
-    explore: bool, tui_app: TuiFactory, monkeypatch: pytest.MonkeyPatch, until: Until, screen_text: ScreenText
-) -> None:
+@pytest.fixture
+def loading(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """What sends is loaded once this is set."""
     go_on = threading.Event()
 
     def slow(name: str) -> ModuleType:
@@ -201,14 +201,56 @@ async def test_a_screen_is_read_while_what_sends_is_still_loaded(
         return import_module(name)
 
     monkeypatch.setattr("demo.tui.app.import_module", slow)
+    return go_on
+
+
+@pytest.mark.parametrize("explore", [False, True])
+async def test_a_screen_is_read_while_what_sends_is_still_loaded(
+    explore: bool, loading: threading.Event, tui_app: TuiFactory, until: Until, screen_text: ScreenText
+) -> None:
     async with tui_app(explore=explore) as (app, pilot):
         await until(pilot, lambda: "q Quit" in screen_text(app))
         await pilot.press("enter", "question_mark")
         await until(pilot, lambda: "Exploring." in screen_text(app) or "The walk." in screen_text(app))
         assert not app.traffic.records
-        go_on.set()
+        loading.set()
         await pilot.press("escape")
         await until(pilot, lambda: app.traffic.records)
+
+
+async def test_a_question_that_is_broken_off_while_it_waits_is_never_sent(
+    loading: threading.Event, tui_app: TuiFactory, until: Until, screen_text: ScreenText
+) -> None:
+    async with tui_app(explore=True) as (app, pilot):
+        await until(pilot, lambda: "q Quit" in screen_text(app))
+        await pilot.press("p")
+        await until(pilot, lambda: {worker.name for worker in app.workers} >= {"ask", "begin"})
+        await pilot.press("escape")
+        await until(pilot, lambda: "ask" not in {worker.name for worker in app.workers})
+        loading.set()
+        # The rosters are asked for after the question would have been.
+        await until(pilot, lambda: {"agents/list"} <= {record.method for record in app.traffic.records})
+        assert "tools/call" not in {record.method for record in app.traffic.records}
+
+
+async def test_a_step_that_is_broken_off_while_it_waits_is_never_played(
+    loading: threading.Event, tui_app: TuiFactory, until: Until, screen_text: ScreenText
+) -> None:
+    async with tui_app() as (app, pilot):
+        await until(pilot, lambda: "q Quit" in screen_text(app))
+        await pilot.press("enter", "escape")
+        loading.set()
+        await until(pilot, lambda: "walk" not in {worker.name for worker in app.workers})
+        assert not app.traffic.records
+
+
+async def test_garbage_is_looked_for_again_after_the_first_paint(tui_app: TuiFactory, until: Until) -> None:
+    gc.disable()  # as the command line does
+    try:
+        async with tui_app() as (_, pilot):
+            await until(pilot, gc.isenabled)
+    finally:
+        gc.enable()
 
 
 async def test_the_programs_own_server_answers_and_ends_with_the_program(until: Until) -> None:
