@@ -138,7 +138,11 @@ def main(
         sys.stdout.reconfigure(errors="backslashreplace")  # a server may send what this terminal cannot show
     console = _console(color)
     if fills_terminal:
-        _tui(url, wire, timeout, scenes, explore, color)
+        try:
+            _tui(url, wire, timeout, scenes, explore, color)
+        except KeyboardInterrupt:  # before the program takes the terminal, and with it ^c
+            _say(console, "Interrupted.")
+            sys.exit(INTERRUPTED)
     if url is None and not clauses and (hidden_name is not None or call_tools):
         option = "--call-tools" if hidden_name is None else "--hidden-name"
         raise click.UsageError(f"{option} goes with --url or --clauses: the script's own scenes have no use for it")
@@ -211,10 +215,10 @@ def _tui(
     if color == "never":
         os.environ["NO_COLOR"] = "1"
     gc.disable()  # until the first paint: all that starting makes stays, and looking for garbage in it is in vain
-    from demo.tui.run import run_tui  # Textual is loaded only when it is asked for
+    from demo.tui.run import end_process, run_tui  # Textual is loaded only when it is asked for
 
     own_server = url is None and not _somebody_listens(DEFAULT_URL)
-    sys.exit(run_tui(url or DEFAULT_URL, wire, timeout, scenes or SCENES, explore, own_server))
+    end_process(run_tui(url or DEFAULT_URL, wire, timeout, scenes or SCENES, explore, own_server))
 
 
 @contextmanager

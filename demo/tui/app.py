@@ -10,7 +10,6 @@ import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import ClassVar, Final, Literal, cast
 
@@ -27,7 +26,9 @@ from demo.plain import printable
 from demo.scene import Scene, Wire
 from demo.script import SCENES
 from demo.tui.base import TuiScreen
+from demo.tui.guardian import resume_only_what_was_suspended
 from demo.tui.keymap import read_keymap
+from demo.tui.loading import Loading
 from demo.tui.palette import ActionCommands
 from demo.tui.places import new_file, state_directory, write_private
 from demo.tui.presence import Presence
@@ -114,7 +115,7 @@ class WalkthroughApp(App[int]):
         self.animation_level = "none"
         self._own_server: OwnServer | None = None
         self._server_known = asyncio.Event()
-        self._loaded = asyncio.Event()
+        self._loading = Loading()
         self._interrupted = 0.0
         self._mouse = True
         self.set_reactive(WalkthroughApp.url, settings.url)
@@ -125,6 +126,8 @@ class WalkthroughApp(App[int]):
 
     def on_mount(self) -> None:
         self._use_own_keys()
+        if not self.is_headless:
+            resume_only_what_was_suspended()
         self.call_after_refresh(self._get_ready)
 
     def _use_own_keys(self) -> None:
@@ -136,25 +139,17 @@ class WalkthroughApp(App[int]):
     async def server_url(self) -> str:
         """Where the server is, once that is known and what sends is loaded. For workers: it may take a second."""
         await self._server_known.wait()
-        await self._loaded.wait()
+        await self._loading.wait()
         return self.url or ""
 
     def _get_ready(self) -> None:
         """Begin with what takes a second, once there is something to look at."""
         gc.enable()  # the command line stops it
-        work: Callable[[], Awaitable[None]] = self._load
-        self.run_worker(work, name="loading", group="loading")
+        self._loading.start()
         if self.url is None:
             self._start_server()
         else:
             self._server_known.set()
-
-    async def _load(self) -> None:
-        for name in ("demo.stage", "demo.tui.explorer"):
-            await asyncio.to_thread(import_module, name)
-        self._loaded.set()
-        for name in ("demo.tui.walk", "demo.tui.explore"):  # one of them is there; x goes to the other
-            await asyncio.to_thread(import_module, name)
 
     def _start_server(self) -> None:
         self._own_server = server = OwnServer()

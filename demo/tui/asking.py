@@ -17,7 +17,7 @@ from agent_discovery.wire import AGENTS_LIST
 from demo.cast import ALICE, CAST, Caller
 from demo.scene import Wire
 from demo.tui.fronts import FrontScreen
-from demo.tui.outcomes import ExplorerEvent, Outcome, Question, StepUp, StreamMoved, wire_of
+from demo.tui.outcomes import ExplorerEvent, Outcome, Question, RosterMissed, StepUp, StreamMoved, wire_of
 from demo.tui.presence import ServerBack
 from demo.tui.records import ExchangeRecord
 
@@ -208,7 +208,7 @@ class AskingScreen(FrontScreen):
         for caller in callers:
             if fresh:
                 explorer.forget_roster(caller)
-            self._missed((await explorer.read_roster(caller)).error)
+            await explorer.read_roster(caller)
             if caller not in self.tools and (listed := (await explorer.list_tools(caller)).result) is not None:
                 self.tools[caller] = listed
         self.changed()
@@ -260,6 +260,8 @@ class AskingScreen(FrontScreen):
             if self.wire == "session" and event.state == "open":
                 shared = [c for c in CAST if c.user == event.caller.user and c != event.caller]
                 self.streams |= {caller.name: f"{event.caller.name}'s stream" for caller in shared}
+        if isinstance(event, RosterMissed) and not self._missed(event.error):
+            self.program.say(f"{event.caller.name}'s roster could not be read: {event.error}", severity="error")
         self.show_event(event)
         self.changed()
 

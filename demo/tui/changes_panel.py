@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from agent_discovery.wire import LIST_CHANGED
 from demo.plain import printable
 from demo.tui.lines_view import LinesView
-from demo.tui.outcomes import CacheTold, ExplorerEvent, Heard, RosterRead, StreamMoved
+from demo.tui.outcomes import CacheTold, ExplorerEvent, Heard, RosterMissed, RosterRead, StreamMoved
 
 if TYPE_CHECKING:
     from agent_discovery.host import CacheEvent
@@ -29,6 +29,8 @@ def change_lines(event: ExplorerEvent) -> list[str]:
             source = "from the cache" if from_cache else "from the server"
             changed = [f"  {printable(line)}" for line in difference.lines()] if difference else []
             return [f"roster of {caller.name} {source}: {len(roster.agents)} agents", *changed]
+        case RosterMissed(caller=caller, error=error):
+            return [f"roster of {caller.name} could not be read: {printable(str(error))}"]
         case CacheTold(event=told):
             return [_cache(told)]
 

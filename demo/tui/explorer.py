@@ -33,6 +33,7 @@ from demo.tui.outcomes import (
     Heard,
     Outcome,
     Question,
+    RosterMissed,
     RosterRead,
     StepUp,
     StreamMoved,
@@ -151,7 +152,7 @@ class Explorer:
         return await self.ask(Question("tools/call", {"name": name, "arguments": dict(arguments)}), caller)
 
     async def read_roster(self, caller: Caller | None = None) -> Outcome:
-        """The caller's roster, from the cache where it is fresh; tells `RosterRead`."""
+        """The caller's roster, from the cache where it is fresh; tells `RosterRead`, or `RosterMissed`."""
         who = caller or self.acting
 
         async def read(connection: Connection) -> Mapping[str, Any]:
@@ -162,7 +163,10 @@ class Explorer:
             self._tell(RosterRead(who, roster, difference, kept))
             return {"agents": [card.to_wire() for card in roster.agents]}
 
-        return await self._attempt(Question(AGENTS_LIST), who, read)
+        outcome = await self._attempt(Question(AGENTS_LIST), who, read)
+        if outcome.error is not None:
+            self._tell(RosterMissed(who, outcome.error))
+        return outcome
 
     async def open_agent(self, name: str, caller: Caller | None = None) -> Outcome:
         """All that is needed to run the agent, from the cache where it is fresh."""
@@ -228,7 +232,7 @@ class Explorer:
     async def follow(self, caller: Caller) -> None:
         """Keep the caller's roster true until cancelled, or until the stream cannot be had any more.
 
-        Tells `StreamMoved`, `Heard` and `RosterRead`. Raises `HostError` where the stream is gone for good.
+        Tells `StreamMoved`, `Heard` and what `read_roster` tells. Raises `HostError` where the stream is gone for good.
         """
         connection = await self.connection(caller)
         try:

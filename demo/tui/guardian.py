@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Final
 
-__all__ = ["Guardian"]
+__all__ = ["Guardian", "resume_only_what_was_suspended"]
 
 GRACE_SECONDS: Final = 8.0
 """For putting a server back, saying goodbye and restoring the terminal; all of it is bounded by less."""
@@ -73,3 +73,31 @@ class Guardian:
                 if event & (select.POLLHUP | select.POLLERR | select.POLLNVAL) and not self._over.is_set():
                     self.end(_HANGUP)
                     return
+
+
+def resume_only_what_was_suspended() -> None:
+    """From now on a SIGCONT takes the terminal again only where a SIGTSTP gave it back.
+
+    Call it once Textual's driver has set its own handlers. That one takes the terminal at any SIGCONT: a second time
+    while it has it (the kernel sends one along with a hang-up, and `kill -CONT` may come from anyone), or when the
+    program is leaving already. Then nobody gives it back, and the thread that reads it never ends.
+    """
+    if not hasattr(signal, "SIGTSTP"):
+        return
+    suspend, resume = signal.getsignal(signal.SIGTSTP), signal.getsignal(signal.SIGCONT)
+    suspended = False
+
+    def on_stop(number: int, frame: FrameType | None) -> None:
+        nonlocal suspended
+        suspended = True
+        if callable(suspend):
+            suspend(number, frame)
+
+    def on_continue(number: int, frame: FrameType | None) -> None:
+        nonlocal suspended
+        if suspended and callable(resume):
+            suspended = False
+            resume(number, frame)
+
+    signal.signal(signal.SIGTSTP, on_stop)
+    signal.signal(signal.SIGCONT, on_continue)

@@ -32,6 +32,7 @@ __all__ = [
     "Heard",
     "Outcome",
     "Question",
+    "RosterMissed",
     "RosterRead",
     "StepUp",
     "StreamMoved",
@@ -185,13 +186,21 @@ class RosterRead:
 
 
 @dataclass(frozen=True)
+class RosterMissed:
+    """A caller's roster could not be read; what was known of it before still stands."""
+
+    caller: Caller
+    error: HostError
+
+
+@dataclass(frozen=True)
 class CacheTold:
     """The cache did something."""
 
     event: "CacheEvent"
 
 
-ExplorerEvent = StreamMoved | Heard | RosterRead | CacheTold
+ExplorerEvent = StreamMoved | Heard | RosterRead | RosterMissed | CacheTold
 
 
 def wire_of(frame: Frame) -> Wire:

@@ -6,11 +6,12 @@ program crashed, 129 the terminal was closed, 130 interrupted, 143 terminated.
 
 import asyncio
 import logging
+import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NoReturn
 
 from demo.plain import printable
 from demo.scene import Scene, Wire
@@ -19,7 +20,7 @@ from demo.tui.app import TuiSettings, WalkthroughApp, build_app
 from demo.tui.guardian import Guardian
 from demo.tui.places import state_directory
 
-__all__ = ["run_tui", "summary"]
+__all__ = ["end_process", "run_tui", "summary"]
 
 CRASHED: Final = 1
 
@@ -58,6 +59,13 @@ def run_tui(
     with suppress(OSError):
         sys.stdout.flush()
     return code
+
+
+def end_process(code: int) -> NoReturn:
+    """End the process at once, whatever threads are left: one that still loads something, or reads a terminal."""
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+    os._exit(code)
 
 
 async def _run(app: WalkthroughApp, guarded_by: Callable[[Guardian], None]) -> int:

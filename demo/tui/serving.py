@@ -13,7 +13,7 @@ class OwnServer:
         self._ready = threading.Event()
         self._url: str | None = None
         self._problem: Exception | None = None
-        self._thread = threading.Thread(target=self._run, name="own-server")
+        self._thread = threading.Thread(target=self._run, name="own-server", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -26,9 +26,14 @@ class OwnServer:
         return self._url
 
     def stop(self, timeout: float = 8.0) -> None:
-        """End the server and wait for its end. Idempotent."""
+        """End the server and wait for its end. Idempotent.
+
+        One that is still being loaded is not waited for: it finds out by itself that nobody wants it any more.
+        """
         self._stop.set()
-        if self._thread.is_alive():
+        if not self._ready.is_set():
+            self._ready.set()
+        elif self._thread.is_alive():
             self._thread.join(timeout)
 
     def _run(self) -> None:

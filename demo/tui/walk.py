@@ -65,7 +65,10 @@ class WalkScreen(FrontScreen):
         "start, a plays on to the end, escape stops that. Comma and full stop go through the panels, l is the log."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,space", "next", "Next", id="walk.next", key_display="Enter", tooltip="Play the next exchange"),
+        # ctrl+j is what Enter comes as where it was typed before the program had the terminal.
+        Binding(
+            "enter,space,ctrl+j", "next", "Next", id="walk.next", key_display="Enter", tooltip="Play the next exchange"
+        ),
         Binding("b,backspace", "back", "Back", id="walk.back", key_display="b", tooltip="Look at the exchange before"),
         Binding("n", "turn(1)", "Next scene", id="walk.next_scene", tooltip="Look at the next scene"),
         Binding("p", "turn(-1)", "Scene before", id="walk.previous_scene", tooltip="Look at the previous scene"),

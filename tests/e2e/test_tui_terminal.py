@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -128,6 +128,24 @@ def test_a_whole_walk_is_played_by_one_key_and_left_with_zero(wire: str, tmp_pat
         tmux.press("q")
         assert tmux.code() == 0
         tmux.see("33 of 33 checks held.")
+        _left_as_it_was(tmux)
+
+
+def test_being_continued_without_having_been_stopped_changes_nothing(tmp_path: Path) -> None:
+    with _silent_server() as url, terminal(tmp_path) as tmux:
+        tmux.start("--tui", "--url", url)
+        tmux.see("q Quit")
+        process = tmux.process
+        os.kill(process, signal.SIGCONT)
+        tmux.press("q")
+        # A hang-up brings one along too, whatever the program is doing then.
+        with suppress(ProcessLookupError):
+            while Path(f"/proc/{process}").exists():
+                os.kill(process, signal.SIGCONT)
+        assert tmux.code() == 0
+        tmux.type("stty -a")
+        tmux.press("Enter")
+        tmux.see(" echo ")
         _left_as_it_was(tmux)
 
 

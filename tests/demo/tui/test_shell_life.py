@@ -13,11 +13,14 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from agent_discovery.host import Unreachable
+from demo.__main__ import main
 from demo.tui import run
 from demo.tui.app import TuiSettings, WalkthroughApp
 from demo.tui.exchange_view import ExchangeView
+from demo.tui.explore import ExploreScreen
 from demo.tui.presence import lost_notice
 from demo.tui.run import summary
 from demo.tui.serving import OwnServer
@@ -200,7 +203,7 @@ def loading(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
         go_on.wait(10)
         return import_module(name)
 
-    monkeypatch.setattr("demo.tui.app.import_module", slow)
+    monkeypatch.setattr("demo.tui.loading.import_module", slow)
     return go_on
 
 
@@ -216,6 +219,8 @@ async def test_a_screen_is_read_while_what_sends_is_still_loaded(
         loading.set()
         await pilot.press("escape")
         await until(pilot, lambda: app.traffic.records)
+        await pilot.press("q")
+        await until(pilot, lambda: not app.is_running)
 
 
 async def test_a_question_that_is_broken_off_while_it_waits_is_never_sent(
@@ -224,13 +229,17 @@ async def test_a_question_that_is_broken_off_while_it_waits_is_never_sent(
     async with tui_app(explore=True) as (app, pilot):
         await until(pilot, lambda: "q Quit" in screen_text(app))
         await pilot.press("p")
-        await until(pilot, lambda: {worker.name for worker in app.workers} >= {"ask", "begin"})
+        screen = app.screen
+        assert isinstance(screen, ExploreScreen)
+        await until(pilot, lambda: screen.asking)
         await pilot.press("escape")
-        await until(pilot, lambda: "ask" not in {worker.name for worker in app.workers})
+        await until(pilot, lambda: not screen.asking)
         loading.set()
         # The rosters are asked for after the question would have been.
         await until(pilot, lambda: {"agents/list"} <= {record.method for record in app.traffic.records})
         assert "tools/call" not in {record.method for record in app.traffic.records}
+        await pilot.press("q")
+        await until(pilot, lambda: not app.is_running)
 
 
 async def test_a_step_that_is_broken_off_while_it_waits_is_never_played(
@@ -278,6 +287,21 @@ async def test_an_own_server_that_does_not_start_is_told_and_the_program_stays(
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: "no [socket] left" in screen_text(app))
         assert app.is_running
+
+
+def test_an_interrupt_before_the_program_has_the_terminal_is_told_as_any_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("demo.tui.fit.why_not", lambda: None)
+    monkeypatch.setattr("demo.tui.run.run_tui", interrupted)
+    try:
+        result = CliRunner().invoke(main, ["--tui", "--url", "http://127.0.0.1:9/mcp"])
+    finally:
+        gc.enable()
+    assert (result.exit_code, result.output) == (130, "Interrupted.\n")
 
 
 def test_settings_that_make_no_sense_are_refused() -> None:

@@ -49,6 +49,13 @@ async def test_enter_alone_leads_through_every_scene(tui_app: TuiFactory, size: 
         assert {record.scene for record in app.traffic.records} == {scene.number for scene in SCENES}
 
 
+async def test_an_enter_typed_before_the_program_had_the_terminal_plays_too(tui_app: TuiFactory) -> None:
+    async with tui_app() as (app, pilot):
+        reader = await Reader(app, pilot).arrive()
+        await reader.press("ctrl+j")  # a terminal that nobody has taken yet turns Enter into a line feed
+        assert app.traffic.records
+
+
 @pytest.mark.parametrize(("size", "wire"), SIZES_AND_WIRES)
 async def test_a_plays_everything_to_the_end(tui_app: TuiFactory, size: Size, wire: Wire) -> None:
     async with tui_app(size, wire) as (app, pilot):

@@ -17,7 +17,7 @@ from demo.tui.player import SceneState
 from server.embedded import running_server
 from server.settings import Settings
 from tests.broken_servers import Answer, Asked, TamperedServer
-from tests.demo.tui.conftest import TuiFactory
+from tests.demo.tui.conftest import TuiFactory, Until
 from tests.demo.tui.frames import TRAPS
 from tests.demo.tui.walking import Reader
 
@@ -150,6 +150,24 @@ async def test_a_server_that_dies_and_comes_back_is_found_again_and_all_stays_re
             assert app.failed_checks == 0
     finally:
         await context.__aexit__(None, None, None)
+
+
+async def test_the_explorer_says_why_a_roster_could_not_be_read(
+    tui_app: TuiFactory, server: TamperedServer, until: Until, screen_text: Callable[[WalkthroughApp], str]
+) -> None:
+    server.tamper = lambda asked, answer: answer.with_result(agents="none") if asked.method == "agents/list" else answer
+    async with tui_app(url=server.url, explore=True) as (app, pilot):
+        told = {f"{name}'s roster could not be read" for name in ("Alice", "Bob")}
+        await until(pilot, lambda: all(text in _toasts(app) for text in told))
+        assert "agents" in _toasts(app)
+        await pilot.press("p")
+        await until(pilot, lambda: "roster of Bob could not be read" in screen_text(app))
+        await pilot.press("q")
+        await until(pilot, lambda: not app.is_running)
+
+
+def _toasts(app: WalkthroughApp) -> str:
+    return "\n".join(notification.message for notification in app._notifications)
 
 
 @pytest.mark.parametrize("size", [(120, 40), pytest.param((40, 15), marks=pytest.mark.slow)])
