@@ -1,10 +1,17 @@
 """What every test may use: the event loop, and one running demo server."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
 
 from server.embedded import running_server
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """What `-n auto` means: one more than there are processors, as many a test waits for a terminal or a socket."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.fixture(scope="session")

@@ -325,7 +325,15 @@ def test_a_copy_names_its_file_and_the_file_holds_a_command_that_runs(tmp_path: 
         assert "io.modelcontextprotocol/agents" in done.stdout
 
 
-@pytest.mark.parametrize("busy_with", ["nothing", "playing", "a pager", "nothing, and no signal reaches it"])
+@pytest.mark.parametrize(
+    "busy_with",
+    [
+        pytest.param("nothing", marks=pytest.mark.slow),
+        pytest.param("playing", marks=pytest.mark.slow),
+        "a pager",
+        "nothing, and no signal reaches it",
+    ],
+)
 def test_a_terminal_that_is_closed_takes_the_program_along(tmp_path: Path, busy_with: str) -> None:
     """Textual's writer dies with the terminal, and the program would wait for it for ever."""
     with serving() as server, terminal(tmp_path) as tmux:
