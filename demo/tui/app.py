@@ -85,7 +85,7 @@ class WalkthroughApp(App[int]):
 
     TITLE = "Agent discovery"
     CSS_PATH = Path(__file__).with_name("tui.tcss")  # wherever a class that derives from this one stands
-    COMMANDS: ClassVar[set[type[ActionCommands]]] = {ActionCommands}  # type: ignore[assignment]  # wider in App
+    COMMANDS: ClassVar[set[type[ActionCommands]]] = {ActionCommands}  # type: ignore[assignment]  # App allows more
     MODES: ClassVar[dict[str, str | Callable[[], Screen[object]]]] = {
         "walk": cast("Callable[[], Screen[object]]", _walk),
         "explore": cast("Callable[[], Screen[object]]", _explore),
@@ -104,7 +104,7 @@ class WalkthroughApp(App[int]):
 
     def __init__(self, settings: TuiSettings) -> None:
         # The first screen is the one wanted, not an empty one of Textual's: that would be laid out and styled in vain.
-        self.DEFAULT_MODE = "explore" if settings.explore else "walk"  # type: ignore[misc]  # one for each program
+        self.DEFAULT_MODE = "explore" if settings.explore else "walk"  # type: ignore[misc]  # the class has one for all
         super().__init__()
         self.settings = settings
         self.traffic = TrafficLog()

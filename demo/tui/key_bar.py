@@ -1,6 +1,7 @@
 """The keys along the bottom: next, back and quit first, then as many others as the width has room for."""
 
 from collections.abc import Iterable, Sequence
+from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -20,7 +21,7 @@ class KeyBar(Widget):
         pinned: ids of bindings that come first, in this order, and are shown however narrow it gets.
     """
 
-    COMPONENT_CLASSES = {"key-bar--key"}  # noqa: RUF012 - as the base class declares it
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"key-bar--key"}
 
     def __init__(self, pinned: Sequence[str]) -> None:
         super().__init__(id="keys")

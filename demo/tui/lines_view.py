@@ -97,7 +97,7 @@ class LinesView(ScrollView, can_focus=True):
         self.follow_end = follow_end
         self.kind: Kind = kind
         self.wrap = wrap
-        self._rows = Rows(lines)
+        self._rows = Rows(one_a_row(lines))
         self._spans: LRUCache[int, list[Span]] = LRUCache(1024)
         self._styles: dict[str, Style] = {}
         """What the paint under way has worked out, by component class; the pane's own style by the empty text."""
@@ -139,7 +139,7 @@ class LinesView(ScrollView, can_focus=True):
     def append_lines(self, lines: Iterable[str]) -> None:
         """Add lines at the end; the view goes along where it `follow_end`s and was at the end."""
         at_end = self.is_vertical_scroll_end
-        self._rows.append(lines)
+        self._rows.append(one_a_row(lines))
         self._lay_out()
         if self.searched:
             self._search_again()

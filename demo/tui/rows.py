@@ -38,7 +38,7 @@ def one_a_row(lines: Iterable[str]) -> list[str]:
 
 
 class Rows:
-    """Lines and how they fold at a width. Where nothing has to be folded, folding costs nothing."""
+    """Lines, such as `one_a_row` makes, and how they fold at a width. Where none has to be folded, folding is free."""
 
     def __init__(self, lines: Iterable[str] = ()) -> None:
         self.lines: list[str] = []
@@ -53,8 +53,8 @@ class Rows:
         self.append(lines)
 
     def append(self, lines: Iterable[str]) -> None:
-        """Add lines at the end, as `one_a_row` has them."""
-        added = one_a_row(lines)
+        """Add lines at the end; they are such as `one_a_row` makes."""
+        added = list(lines)
         self.lines += added
         self.longest = max(self.longest, max(map(_width, added), default=0))
         self.fold(self._width)

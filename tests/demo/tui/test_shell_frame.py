@@ -192,7 +192,8 @@ async def test_choosing_a_row_shows_the_exchange_which_is_redrawn_when_its_answe
         await until(pilot, lambda: "under way" in screen_text(app).splitlines()[1])
         observe(challenged(later))
         await until(pilot, lambda: "HTTP 403" in screen_text(app).splitlines()[1])
-        assert "403, missing scope: step up" in screen_text(app)
+        # The line that says why appears with the layout after that.
+        await until(pilot, lambda: "403, missing scope: step up" in screen_text(app))
 
 
 async def test_the_exchange_is_side_by_side_when_wide_and_one_side_when_narrow(
